@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/echomq/echomq-sim/resp"
+)
+
+// parseInt parses an integer as string2ll of Valkey's util.c does: no sign but a
+// minus, no leading zeros or spaces, 64 bits.
+func parseInt(s string) (int64, bool) {
+	if !canonicalInt(s) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// canonicalInt reports whether s is spelled as the server itself would print an integer.
+func canonicalInt(s string) bool {
+	if s == "0" {
+		return true
+	}
+	if strings.HasPrefix(s, "-") {
+		s = s[1:]
+	}
+	if s == "" || len(s) > 19 || s[0] < '1' || s[0] > '9' {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// intArg is argument i as an integer.
+func (c *Call) intArg(i int) (n int64, bad *resp.Value) {
+	n, ok := parseInt(c.Args[i])
+	if !ok {
+		return 0, &errNotInt
+	}
+	return n, nil
+}
+
+// floatArg is argument i as a floating point number, as getDoubleFromObject
+// takes it: C's strtod without surrounding spaces, nan refused.
+func (c *Call) floatArg(i int) (f float64, bad *resp.Value) {
+	f, ok := parseFloat(c.Args[i])
+	if !ok {
+		return 0, &errNotFloat
+	}
+	return f, nil
+}
+
+// parseFloat parses a double as C's strtod does over the whole of s; nan is refused.
+func parseFloat(s string) (float64, bool) {
+	if s == "" || strings.ContainsAny(s, "_ \t\r\n\v\f") {
+		return 0, false
+	}
+	if hasHexPrefix(s) && !strings.ContainsAny(s, "pP") {
+		s += "p0" // C takes hex without an exponent, Go does not
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		if ne, ok := err.(*strconv.NumError); !ok || ne.Err != strconv.ErrRange {
+			return 0, false
+		}
+		if math.IsInf(f, 0) || f == 0 {
+			return 0, false // ERANGE
+		}
+	}
+	return f, !math.IsNaN(f) && (f != 0 || writtenAsZero(s))
+}
+
+// writtenAsZero reports whether the number in s, which reads as 0, is not just too
+// small for a double: that is ERANGE to C, but no error to Go.
+func writtenAsZero(s string) bool {
+	exponent := "eE"
+	if hasHexPrefix(s) {
+		exponent = "pP"
+	}
+	if i := strings.IndexAny(s, exponent); i >= 0 {
+		s = s[:i]
+	}
+	return strings.Trim(s, "+-0xX.") == ""
+}
+
+func hasHexPrefix(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	return len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')
+}
+
+// is reports whether argument i is the given word, in any case.
+func (c *Call) is(i int, word string) bool {
+	return i < len(c.Args) && equalWord(c.Args[i], word)
+}
+
+// equalWord compares as the server compares C strings: a zero byte ends s, and
+// only ASCII letters have cases.
+func equalWord(s, word string) bool {
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		s = s[:i]
+	}
+	return len(s) == len(word) && strings.EqualFold(s, word)
+}
+
+// invalidExpire is the reply to a TTL that no key can have.
+func (c *Call) invalidExpire() *resp.Value {
+	v := resp.Err("ERR invalid expire time in '" + c.Spec.Name + "' command")
+	return &v
+}
+
+// helpReply is the reply of a container's HELP: lines are its own, the frame is
+// that of addReplyHelp in Valkey's networking.c.
+func helpReply(name string, lines ...string) resp.Value {
+	out := []resp.Value{resp.Simple(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")}
+	for _, l := range append(lines, "HELP", "    Print this help.") {
+		out = append(out, resp.Simple(l))
+	}
+	return resp.Array(out...)
+}
+
+// atoi reads the number at the start of s as C's atoi does: 0 when there is none.
+func atoi(s string) int64 {
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	end := 0
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		end = 1
+	}
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, _ := strconv.ParseInt(s[:end], 10, 64) // out of range gives the nearest, no digits 0
+	return int64(int32(n))
+}

@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echomq/echomq-sim/store"
+)
+
+// The fields of INFO's sections stand in the server's order. A field is left out
+// when any value of it would be a lie; zero means that the thing never happens here.
+
+// listener is an address that the server accepts connections on.
+type listener struct{ network, addr string }
+
+// Listening tells the engine about an address that connections are accepted on,
+// for INFO and CONFIG GET: network is tcp or unix.
+func (e *Engine) Listening(addr net.Addr) {
+	e.lock()
+	defer e.unlock()
+	e.core.listeners = append(e.core.listeners, listener{addr.Network(), addr.String()})
+}
+
+// tcpPort is the port of the first TCP listener, 0 for none.
+func (co *core) tcpPort() string {
+	for _, l := range co.listeners {
+		if _, port, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+			return port
+		}
+	}
+	return "0"
+}
+
+// tcpHosts are the addresses that TCP listeners are bound to.
+func (co *core) tcpHosts() string {
+	var hosts []string
+	for _, l := range co.listeners {
+		if host, _, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+			hosts = append(hosts, host)
+		}
+	}
+	return strings.Join(hosts, " ")
+}
+
+// unixPath is the path of the unix listener, empty for none.
+func (co *core) unixPath() string {
+	for _, l := range co.listeners {
+		if l.network == "unix" {
+			return l.addr
+		}
+	}
+	return ""
+}
+
+// hexID is a number of 160 bits in hex that stands for this server: the same for
+// the same seed. which tells several of them apart.
+func (co *core) hexID(which uint64) string {
+	r := rand.New(rand.NewPCG(uint64(co.cfg.Seed), which))
+	return fmt.Sprintf("%016x%016x%08x", r.Uint64(), r.Uint64(), r.Uint32())
+}
+
+func infoServer(co *core, w *infoWriter) {
+	upSec := co.now/1e6 - co.startTime/1e6
+	w.text("redis_version", redisVersion)
+	w.text("server_name", serverName)
+	w.text("valkey_version", serverVersion)
+	w.text("server_mode", "standalone")
+	w.text("os", runtime.GOOS+" "+runtime.GOARCH)
+	w.num("arch_bits", strconv.IntSize)
+	w.num("process_id", int64(os.Getpid()))
+	w.text("process_supervised", "no")
+	w.text("run_id", co.hexID(1))
+	w.text("tcp_port", co.tcpPort())
+	w.num("server_time_usec", co.now)
+	w.num("uptime_in_seconds", upSec)
+	w.num("uptime_in_days", upSec/86400)
+	w.num("lru_clock", co.now/1e6&(1<<24-1))
+	if path, err := os.Executable(); err == nil {
+		w.text("executable", path)
+	}
+	w.text("config_file", "")
+	w.zeros("io_threads_active")
+	w.text("availability_zone", "")
+	for i, l := range co.listeners {
+		bind := l.addr
+		if host, port, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+			bind = host + ",port=" + port
+		}
+		w.text(fmt.Sprintf("listener%d", i), "name="+l.network+",bind="+bind)
+	}
+}
+
+func infoClients(co *core, w *infoWriter) {
+	var maxIn, maxOut, blocked, watching int64
+	for _, s := range co.sessions {
+		maxIn = max(maxIn, int64(s.buffered))
+		if s.conn != nil {
+			maxOut = max(maxOut, int64(s.conn.Pending()))
+		}
+		if s.held != nil {
+			blocked++
+		}
+		if len(s.watched) > 0 {
+			watching++
+		}
+	}
+	w.num("connected_clients", int64(len(co.sessions)))
+	w.zeros("cluster_connections")
+	w.num("maxclients", int64(co.set.maxClients))
+	w.num("client_recent_max_input_buffer", maxIn)
+	w.num("client_recent_max_output_buffer", maxOut)
+	w.num("blocked_clients", blocked)
+	w.zeros("tracking_clients", "pubsub_clients")
+	w.num("watching_clients", watching)
+	w.num("total_watched_keys", int64(len(co.watchers)))
+}
+
+// infoMemory shows the memory of the whole process, as the Go runtime counts it.
+func infoMemory(co *core, w *infoWriter) {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	w.bytes("used_memory", samples[0].Value.Uint64())
+	w.bytes("used_memory_rss", samples[1].Value.Uint64()-samples[2].Value.Uint64())
+	w.num("number_of_cached_scripts", int64(len(co.scripts.bySHA)))
+	w.zeros("number_of_functions", "number_of_libraries")
+	w.bytes("maxmemory", 0)
+	w.text("maxmemory_policy", "noeviction")
+	w.zeros("mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves", "mem_cluster_links",
+		"mem_aof_buffer")
+	w.text("mem_allocator", "go")
+	w.zeros("active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
+}
+
+func infoPersistence(co *core, w *infoWriter) {
+	w.zeros("loading", "async_loading")
+	w.num("rdb_changes_since_last_save", co.stats.dirty)
+	w.zeros("rdb_bgsave_in_progress")
+	w.num("rdb_last_save_time", co.startTime/1e6)
+	w.text("rdb_last_bgsave_status", "ok")
+	w.num("rdb_last_bgsave_time_sec", -1)
+	w.num("rdb_current_bgsave_time_sec", -1)
+	w.zeros("rdb_saves", "rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded",
+		"aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled")
+	w.num("aof_last_rewrite_time_sec", -1)
+	w.num("aof_current_rewrite_time_sec", -1)
+	w.text("aof_last_bgrewrite_status", "ok")
+	w.zeros("aof_rewrites", "aof_rewrites_consecutive_failures")
+	w.text("aof_last_write_status", "ok")
+	w.zeros("aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size")
+}
+
+func infoStats(co *core, w *infoWriter) {
+	st := &co.stats
+	w.num("total_connections_received", st.connections)
+	w.num("total_commands_processed", st.commands)
+	w.num("total_net_input_bytes", st.bytesIn)
+	w.num("total_net_output_bytes", st.bytesOut)
+	w.zeros("total_net_repl_input_bytes", "total_net_repl_output_bytes")
+	w.num("rejected_connections", st.rejectedConns)
+	w.zeros("sync_full", "sync_partial_ok", "sync_partial_err")
+	w.num("expired_keys", st.expiredKeys)
+	w.zeros("evicted_keys", "evicted_clients")
+	w.num("evicted_scripts", st.evictedScripts)
+	w.zeros("total_eviction_exceeded_time", "current_eviction_exceeded_time")
+	w.num("keyspace_hits", st.hits)
+	w.num("keyspace_misses", st.misses)
+	w.zeros("pubsub_channels", "pubsub_patterns", "pubsubshard_channels", "latest_fork_usec", "total_forks",
+		"migrate_cached_sockets", "slave_expires_tracked_keys", "tracking_total_keys", "tracking_total_items",
+		"tracking_total_prefixes", "unexpected_error_replies")
+	w.num("total_error_replies", st.errors)
+	w.zeros("dump_payload_sanitizations")
+	w.num("acl_access_denied_auth", st.authFailures)
+	w.zeros("acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel")
+}
+
+func infoReplication(co *core, w *infoWriter) {
+	w.text("role", "master")
+	w.zeros("connected_slaves", "replicas_waiting_psync")
+	w.text("master_failover_state", "no-failover")
+	w.text("master_replid", co.hexID(2))
+	w.text("master_replid2", strings.Repeat("0", 40))
+	w.zeros("master_repl_offset")
+	w.num("second_repl_offset", -1)
+	w.zeros("repl_backlog_active", "repl_backlog_size", "repl_backlog_first_byte_offset", "repl_backlog_histlen")
+}
+
+// infoCPU has no fields on systems that can't tell.
+func infoCPU(_ *core, w *infoWriter) {
+	user, system, ok := cpuTime()
+	if !ok {
+		return
+	}
+	w.text("used_cpu_sys", fmt.Sprintf("%.6f", system))
+	w.text("used_cpu_user", fmt.Sprintf("%.6f", user))
+}
+
+func infoCommandstats(co *core, w *infoWriter) {
+	co.table.each(func(s *Spec) {
+		st := &s.stats
+		if st.calls == 0 && st.rejected == 0 && st.failed == 0 {
+			return
+		}
+		perCall := 0.0
+		if st.calls > 0 {
+			perCall = float64(st.usec) / float64(st.calls)
+		}
+		w.text("cmdstat_"+s.Name, fmt.Sprintf("calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+			st.calls, st.usec, perCall, st.rejected, st.failed))
+	})
+}
+
+func infoErrorstats(co *core, w *infoWriter) {
+	safe := strings.NewReplacer("#", "_", ":", "_", "\n", "_", "\r", "_")
+	for _, code := range slices.Sorted(maps.Keys(co.stats.errorCodes)) {
+		w.text("errorstat_"+safe.Replace(code), fmt.Sprintf("count=%d", co.stats.errorCodes[code]))
+	}
+}
+
+func infoLatencystats(co *core, w *infoWriter) {
+	if !co.set.latencyTracking {
+		return
+	}
+	co.table.each(func(s *Spec) {
+		if h := s.stats.latency; h != nil {
+			w.text("latency_percentiles_usec_"+s.Name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f",
+				h.percentile(50), h.percentile(99), h.percentile(99.9)))
+		}
+	})
+}
+
+func infoCluster(_ *core, w *infoWriter) { w.zeros("cluster_enabled") }
+
+func infoKeyspace(co *core, w *infoWriter) {
+	for i, db := range co.dbs {
+		if db.Len() > 0 {
+			w.text(fmt.Sprintf("db%d", i), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=%d",
+				db.Len(), db.ExpiresLen(), co.avgTTL(db)))
+		}
+	}
+}
+
+// avgTTLSample is how many keys the average TTL is taken from at most.
+const avgTTLSample = 1000
+
+// avgTTL estimates the mean TTL in milliseconds of the keys that have one.
+func (co *core) avgTTL(db *store.DB) int64 {
+	if db.ExpiresLen() == 0 {
+		return 0
+	}
+	var sum, n, seen int64
+	db.Ascend("", func(_ string, o *store.Object) bool {
+		if at := o.Expire(); at != 0 {
+			sum += max(at-co.ms(), 0)
+			n++
+		}
+		seen++
+		return seen < avgTTLSample
+	})
+	return sum / max(n, 1)
+}

@@ -1,0 +1,154 @@
+package engine
+
+import "github.com/echomq/echomq-sim/resp"
+
+var multiCommands = []Spec{
+	{Name: "discard", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, run: discard,
+		Group: "transactions", Since: "2.0.0", Complexity: "O(N), when N is the number of queued commands",
+		Summary: "Discards a transaction."},
+	{Name: "exec", Arity: 1, Flags: NoScript | Loading | Stale | SkipSlowlog, run: exec,
+		Group: "transactions", Since: "1.2.0", Complexity: "Depends on commands in the transaction",
+		Summary: "Executes all commands in a transaction."},
+	{Name: "multi", Arity: 1, Flags: NoScript | Loading | Stale | Fast | NoMulti | AllowBusy, run: multi,
+		Group: "transactions", Since: "1.2.0", Complexity: "O(1)",
+		Summary: "Starts a transaction."},
+	{Name: "unwatch", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, run: unwatch,
+		Group: "transactions", Since: "2.2.0", Complexity: "O(1)",
+		Summary: "Forgets about watched keys of a transaction."},
+	{Name: "watch", Arity: -2, Flags: NoScript | Loading | Stale | Fast | NoMulti | AllowBusy,
+		Keys: keys(keyRange(1, -1, 1, 0, RO)), run: watch,
+		Group: "transactions", Since: "2.2.0", Complexity: "O(1) for every key.",
+		Summary: "Monitors changes to keys to determine the execution of a transaction.",
+		Args:    `key:k#0*`},
+}
+
+// transaction is an open MULTI.
+type transaction struct {
+	queue  []queued
+	spoilt bool // a command was refused while queueing
+}
+
+type queued struct {
+	spec *Spec
+	args []string
+}
+
+// watchKey is a key that WATCH names.
+type watchKey struct {
+	db  int
+	key string
+}
+
+// runsInMulti are the commands that run at once between MULTI and EXEC.
+var runsInMulti = map[string]bool{"exec": true, "discard": true, "multi": true, "watch": true, "quit": true, "reset": true}
+
+// multi: MULTI
+func multi(c *Call) resp.Value {
+	if c.Sess.multi != nil {
+		return resp.Err("ERR MULTI calls can not be nested")
+	}
+	c.Sess.multi = &transaction{}
+	return resp.OK
+}
+
+// discard: DISCARD
+func discard(c *Call) resp.Value {
+	if c.Sess.multi == nil {
+		return resp.Err("ERR DISCARD without MULTI")
+	}
+	c.Sess.endMulti()
+	return resp.OK
+}
+
+// exec: EXEC
+func exec(c *Call) resp.Value {
+	s := c.Sess
+	if s.multi == nil {
+		return resp.Err("ERR EXEC without MULTI")
+	}
+	tx, dirty := s.multi, s.dirty || s.watchExpired()
+	s.endMulti()
+	if tx.spoilt {
+		return errExecAbort
+	}
+	if dirty {
+		return resp.NullArray
+	}
+	replies := make([]resp.Value, len(tx.queue))
+	for i, q := range tx.queue {
+		replies[i] = c.core.call(s, q.spec, q.args, nil, true)
+	}
+	return resp.Array(replies...)
+}
+
+// endMulti leaves the transaction and forgets the watched keys.
+func (s *Session) endMulti() {
+	s.multi = nil
+	s.unwatch()
+}
+
+// watch: WATCH key [key ...]
+func watch(c *Call) resp.Value {
+	s := c.Sess
+	if s.multi != nil {
+		return resp.Err("ERR WATCH inside MULTI is not allowed")
+	}
+	if s.dirty {
+		return resp.OK // EXEC will fail whatever else is watched
+	}
+	for _, key := range c.Args[1:] {
+		c.live(key) // a key that has expired already counts as absent
+		s.watch(watchKey{c.dbIndex(), key})
+	}
+	return resp.OK
+}
+
+// unwatch: UNWATCH
+func unwatch(c *Call) resp.Value {
+	c.Sess.unwatch()
+	return resp.OK
+}
+
+func (s *Session) watch(k watchKey) {
+	for _, w := range s.watched {
+		if w == k {
+			return
+		}
+	}
+	s.watched = append(s.watched, k)
+	s.core.watchers[k] = append(s.core.watchers[k], s)
+}
+
+func (s *Session) unwatch() {
+	for _, k := range s.watched {
+		list := s.core.watchers[k]
+		for i, w := range list {
+			if w == s {
+				list = append(list[:i], list[i+1:]...)
+				break
+			}
+		}
+		if len(list) == 0 {
+			delete(s.core.watchers, k)
+		} else {
+			s.core.watchers[k] = list
+		}
+	}
+	s.watched, s.dirty = nil, false
+}
+
+// watchExpired reports whether a watched key has expired but was not removed yet.
+func (s *Session) watchExpired() bool {
+	for _, k := range s.watched {
+		if o := s.core.dbs[k.db].Read(k.key); o != nil && s.core.expired(o) {
+			return true
+		}
+	}
+	return false
+}
+
+func (co *core) touchWatched(k watchKey) {
+	for _, s := range co.watchers[k] {
+		s.dirty = true
+	}
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/echomq/echomq-sim/luabridge"
+	"github.com/echomq/echomq-sim/resp"
+)
+
+var scriptCommands = []Spec{
+	{Name: "eval", Arity: -3, Flags: NoScript | Stale | SkipMonitor | NoMandatoryKeys | MayReplicate,
+		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update).note("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")), run: eval, slow: slowScript,
+		Group: "scripting", Since: "2.6.0", Complexity: "Depends on the script that is executed.",
+		Summary: "Executes a server-side Lua script.",
+		Args:    `script numkeys:i key:k#0?* arg?*`},
+	{Name: "eval_ro", Arity: -3, Flags: ReadOnly | NoScript | Stale | SkipMonitor | NoMandatoryKeys,
+		Keys: keys(keyNum(2, 0, 1, 1, RO|Access).note("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")), run: evalRo, slow: slowScript,
+		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the script that is executed.",
+		Summary: "Executes a read-only server-side Lua script.",
+		Args:    `script numkeys:i key:k#0?* arg?*`},
+	{Name: "evalsha", Arity: -3, Flags: NoScript | Stale | SkipMonitor | NoMandatoryKeys | MayReplicate,
+		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update)), run: evalsha, slow: slowScript,
+		Group: "scripting", Since: "2.6.0", Complexity: "Depends on the script that is executed.",
+		Summary: "Executes a server-side Lua script by SHA1 digest.",
+		Args:    `sha1 numkeys:i key:k#0?* arg?*`},
+	{Name: "evalsha_ro", Arity: -3, Flags: ReadOnly | NoScript | Stale | SkipMonitor | NoMandatoryKeys,
+		Keys: keys(keyNum(2, 0, 1, 1, RO|Access)), run: evalshaRo, slow: slowScript,
+		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the script that is executed.",
+		Summary: "Executes a read-only server-side Lua script by SHA1 digest.",
+		Args:    `sha1 numkeys:i key:k#0?* arg?*`},
+	{Name: "script", Arity: -2, NoGroupACL: true,
+		Group: "scripting", Since: "2.6.0", Complexity: "Depends on subcommand.",
+		Summary: "A container for Lua scripts management commands."},
+	{Name: "script|exists", Arity: -3, Flags: NoScript, run: scriptExists,
+		Group: "scripting", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts to check (so checking a single script is an O(1) operation).",
+		Summary: "Determines whether server-side Lua scripts exist in the script cache.",
+		Tips:    []string{"request_policy:all_shards", "response_policy:agg_logical_and"},
+		Args:    `sha1*`},
+	{Name: "script|flush", Arity: -2, Flags: NoScript, run: scriptFlush,
+		Group: "scripting", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts in cache",
+		Summary: "Removes all server-side Lua scripts from the script cache.",
+		History: []string{"6.2.0 Added the `ASYNC` and `SYNC` flushing mode modifiers."},
+		Tips:    []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+		Args:    `flush-type<async:t=ASYNC sync:t=SYNC>@6.2.0?`},
+	{Name: "script|help", Arity: 2, Flags: Loading | Stale, run: scriptHelp,
+		Group: "scripting", Since: "5.0.0", Complexity: "O(1)",
+		Summary: "Returns helpful text about the different subcommands."},
+	{Name: "script|kill", Arity: 2, Flags: NoScript | AllowBusy, run: scriptKill,
+		Group: "scripting", Since: "2.6.0", Complexity: "O(1)",
+		Summary: "Terminates a server-side Lua script during execution.",
+		Tips:    []string{"request_policy:all_shards", "response_policy:one_succeeded"}},
+	{Name: "script|load", Arity: 3, Flags: NoScript | Stale, run: scriptLoad,
+		Group: "scripting", Since: "2.6.0", Complexity: "O(N) with N being the length in bytes of the script body.",
+		Summary: "Loads a server-side Lua script to the script cache.",
+		Tips:    []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+		Args:    `script`},
+	{Name: "script|show", Arity: 3, Flags: NoScript, run: scriptShow,
+		Group: "scripting", Since: "8.0.0", Complexity: "O(1).",
+		Summary: "Show server-side Lua script in the script cache.",
+		Args:    `sha1`},
+}
+
+var errNoScript = resp.Err("NOSCRIPT No matching script.")
+
+// scriptKeys splits a script's arguments: script numkeys [key ...] [arg ...]
+func scriptKeys(a []string) (keys, args []string, bad *resp.Value) {
+	n, err := strconv.ParseInt(a[2], 10, 64)
+	fail := func(v resp.Value) ([]string, []string, *resp.Value) { return nil, nil, &v }
+	switch {
+	case err != nil || !canonicalInt(a[2]):
+		return fail(errNotInt)
+	case n > int64(len(a)-3):
+		return fail(resp.Err("ERR Number of keys can't be greater than number of args"))
+	case n < 0:
+		return fail(resp.Err("ERR Number of keys can't be negative"))
+	}
+	return a[3 : 3+n], a[3+n:], nil
+}
+
+// eval: EVAL script numkeys [key [key ...]] [arg [arg ...]]
+func eval(c *Call) resp.Value { return c.evalSource(false) }
+
+// evalRo: EVAL_RO script numkeys [key [key ...]] [arg [arg ...]]
+func evalRo(c *Call) resp.Value { return c.evalSource(true) }
+
+func (c *Call) evalSource(readOnly bool) resp.Value {
+	keys, args, bad := scriptKeys(c.Args)
+	if bad != nil {
+		return *bad
+	}
+	s, v := c.compile(c.Args[1], false)
+	if s == nil {
+		return v
+	}
+	return c.runScript(s.Script, keys, args, readOnly)
+}
+
+// evalsha: EVALSHA sha1 numkeys [key [key ...]] [arg [arg ...]]
+func evalsha(c *Call) resp.Value { return c.evalSHA(false) }
+
+// evalshaRo: EVALSHA_RO sha1 numkeys [key [key ...]] [arg [arg ...]]
+func evalshaRo(c *Call) resp.Value { return c.evalSHA(true) }
+
+func (c *Call) evalSHA(readOnly bool) resp.Value {
+	if len(c.Args[1]) != 40 {
+		return errNoScript
+	}
+	keys, args, bad := scriptKeys(c.Args)
+	if bad != nil {
+		return *bad
+	}
+	s := c.scripts.get(c.Args[1])
+	if s == nil {
+		return errNoScript
+	}
+	return c.runScript(s.Script, keys, args, readOnly)
+}
+
+// compile finds source in the cache or compiles and caches it.
+func (c *Call) compile(source string, load bool) (*cachedScript, resp.Value) {
+	sha := luabridge.SHA1Hex(source)
+	if s := c.scripts.get(sha); s != nil {
+		if load {
+			c.scripts.keep(s)
+		}
+		return s, resp.Null
+	}
+	script, err := luabridge.Compile(source)
+	if err != nil {
+		return nil, resp.Err(err.Error())
+	}
+	s, evicted := c.scripts.add(script, load)
+	c.stats.evictedScripts += int64(evicted)
+	return s, resp.Null
+}
+
+// slowScript reports whether an EVAL or EVALSHA may take long: a script that
+// never ran, or whose last run did.
+func slowScript(co *core, args []string) bool {
+	if len(args) < 3 {
+		return false
+	}
+	sha := args[1]
+	if len(sha) != 40 {
+		sha = luabridge.SHA1Hex(args[1])
+	}
+	s := co.scripts.bySHA[sha]
+	return s == nil || !s.ran || s.slow
+}
+
+// scriptLoad: SCRIPT LOAD script
+func scriptLoad(c *Call) resp.Value {
+	s, v := c.compile(c.Args[2], true)
+	if s == nil {
+		return v
+	}
+	return resp.Bulk(s.SHA)
+}
+
+// scriptExists: SCRIPT EXISTS sha1 [sha1 ...]
+func scriptExists(c *Call) resp.Value {
+	out := make([]resp.Value, 0, len(c.Args)-2)
+	for _, sha := range c.Args[2:] {
+		n := resp.Zero
+		if c.scripts.bySHA[strings.ToLower(sha)] != nil {
+			n = resp.One
+		}
+		out = append(out, n)
+	}
+	return resp.Array(out...)
+}
+
+// scriptFlush: SCRIPT FLUSH [ASYNC | SYNC]
+func scriptFlush(c *Call) resp.Value {
+	if len(c.Args) > 3 || len(c.Args) == 3 && !strings.EqualFold(c.Args[2], "sync") && !strings.EqualFold(c.Args[2], "async") {
+		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	}
+	c.scripts.flush()
+	return resp.OK
+}
+
+// scriptShow: SCRIPT SHOW sha1
+func scriptShow(c *Call) resp.Value {
+	s := c.scripts.bySHA[strings.ToLower(c.Args[2])]
+	if s == nil {
+		return errNoScript
+	}
+	return resp.Bulk(s.Source)
+}
+
+// scriptKill: SCRIPT KILL
+func scriptKill(c *Call) resp.Value {
+	switch {
+	case c.run == nil:
+		return resp.Err("NOTBUSY No scripts in execution right now.")
+	case c.run.wrote:
+		return resp.Err("UNKILLABLE Sorry the script already executed write commands against the dataset. " +
+			"You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.")
+	}
+	c.run.killed = true
+	return resp.OK
+}
+
+// scriptHelp: SCRIPT HELP
+func scriptHelp(*Call) resp.Value {
+	return helpReply("SCRIPT",
+		"DEBUG (YES|SYNC|NO)",
+		"    Set the debug mode for subsequent scripts executed.",
+		"EXISTS <sha1> [<sha1> ...]",
+		"    Return information about the existence of the scripts in the script cache.",
+		"FLUSH [ASYNC|SYNC]",
+		"    Flush the Lua scripts cache. Very dangerous on replicas.",
+		"    When called without the optional mode argument, the behavior is determined",
+		"     by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+		"    * ASYNC: Asynchronously flush the scripts cache.",
+		"    * SYNC: Synchronously flush the scripts cache.",
+		"KILL",
+		"    Kill the currently executing Lua script.",
+		"LOAD <script>",
+		"    Load a script into the scripts cache without executing it.",
+		"SHOW <sha1>",
+		"    Show a script from the scripts cache.")
+}

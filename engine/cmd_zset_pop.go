@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
+)
+
+var zsetPopCommands = []Spec{
+	{Name: "zmpop", Arity: -4, Flags: Write,
+		Keys: keys(keyNum(1, 0, 1, 1, RW|Access|Delete)), run: zmpop,
+		Group: "sorted-set", Since: "7.0.0", Complexity: "O(K) + O(M*log(N)) where K is the number of provided keys, N being the number of elements in the sorted set, and M being the number of elements popped.",
+		Summary: "Returns the highest- or lowest-scoring members from one or more sorted sets after removing them. Deletes the sorted set if the last member was popped.",
+		Args:    `numkeys:i key:k#0* where<min:t=MIN max:t=MAX> count:i=COUNT?`},
+	{Name: "zpopmax", Arity: -2, Flags: Write | Fast,
+		Keys: keys(key1(RW | Access | Delete)), run: zpopmax,
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M) with N being the number of elements in the sorted set, and M being the number of elements popped.",
+		Summary: "Returns the highest-scoring members from a sorted set after removing them. Deletes the sorted set if the last member was popped.",
+		Args:    `key:k#0 count:i?`},
+	{Name: "zpopmin", Arity: -2, Flags: Write | Fast,
+		Keys: keys(key1(RW | Access | Delete)), run: zpopmin,
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M) with N being the number of elements in the sorted set, and M being the number of elements popped.",
+		Summary: "Returns the lowest-scoring members from a sorted set after removing them. Deletes the sorted set if the last member was popped.",
+		Args:    `key:k#0 count:i?`},
+}
+
+var (
+	errNotPositive  = resp.Err("ERR value is out of range, must be positive")
+	errZMPopNumKeys = resp.Err("ERR numkeys should be greater than 0")
+	errZMPopCount   = resp.Err("ERR count should be greater than 0")
+)
+
+// zpopmin: ZPOPMIN key [count]
+func zpopmin(c *Call) resp.Value { return c.zpopArgs(false) }
+
+// zpopmax: ZPOPMAX key [count]
+func zpopmax(c *Call) resp.Value { return c.zpopArgs(true) }
+
+func (c *Call) zpopArgs(fromMax bool) resp.Value {
+	count := int64(1)
+	switch len(c.Args) {
+	case 2:
+	case 3:
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return errNotPositive
+		}
+	default:
+		return errSyntax
+	}
+	o, bad := c.writeAs(c.Args[1], store.ZSet)
+	switch {
+	case bad != nil:
+		return *bad
+	case o == nil || count == 0:
+		return resp.Array()
+	}
+	popped := c.zpop(c.Args[1], o.ZSet(), fromMax, count)
+	if len(c.Args) == 2 {
+		return resp.Array(popped...) // flat in RESP3 too
+	}
+	return resp.Pairs(popped...)
+}
+
+// zpop removes up to count members, at least one, from an end of z, which is at
+// key. It returns them with their scores.
+func (c *Call) zpop(key string, z *store.ZSetObj, fromMax bool, count int64) []resp.Value {
+	pop, event := z.PopMin, "zpopmin"
+	if fromMax {
+		pop, event = z.PopMax, "zpopmax"
+	}
+	n := int(min(count, int64(z.Len())))
+	out := make([]resp.Value, 0, 2*n)
+	for range n {
+		member, score, _ := pop()
+		out = append(out, resp.Bulk(member), resp.Double(score))
+	}
+	c.zremoved(key, z, event, n)
+	return out
+}
+
+// zmpop: ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
+func zmpop(c *Call) resp.Value {
+	keys, fromMax, count, bad := c.zmpopArgs(1)
+	if bad != nil {
+		return *bad
+	}
+	for _, key := range keys {
+		o, bad := c.writeAs(key, store.ZSet)
+		switch {
+		case bad != nil:
+			return *bad
+		case o != nil:
+			return zmpopReply(key, c.zpop(key, o.ZSet(), fromMax, count))
+		}
+	}
+	return resp.NullArray
+}
+
+// zmpopReply is the key and pairs of member and score, nested in RESP2 too.
+func zmpopReply(key string, popped []resp.Value) resp.Value {
+	pairs := make([]resp.Value, 0, len(popped)/2)
+	for i := 0; i < len(popped); i += 2 {
+		pairs = append(pairs, resp.Array(popped[i:i+2]...))
+	}
+	return resp.Array(resp.Bulk(key), resp.Array(pairs...))
+}
+
+// zmpopArgs parses ZMPOP's arguments from numkeys, argument i, on.
+func (c *Call) zmpopArgs(i int) (keys []string, fromMax bool, count int64, bad *resp.Value) {
+	fail := func(v *resp.Value) ([]string, bool, int64, *resp.Value) { return nil, false, 0, v }
+	n, ok := parseInt(c.Args[i])
+	if !ok || n < 1 {
+		return fail(&errZMPopNumKeys)
+	}
+	if n > int64(len(c.Args)-i-2) {
+		return fail(&errSyntax)
+	}
+	where := i + 1 + int(n)
+	keys = c.Args[i+1 : where]
+	fromMax = c.is(where, "max")
+	if !fromMax && !c.is(where, "min") {
+		return fail(&errSyntax)
+	}
+	switch {
+	case len(c.Args) == where+1:
+		return keys, fromMax, 1, nil
+	case !c.is(where+1, "count") || len(c.Args) == where+2:
+		return fail(&errSyntax)
+	}
+	if count, ok = parseInt(c.Args[where+2]); !ok || count < 1 {
+		return fail(&errZMPopCount)
+	}
+	if len(c.Args) > where+3 {
+		return fail(&errSyntax)
+	}
+	return keys, fromMax, count, nil
+}

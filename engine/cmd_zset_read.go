@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"iter"
+	"math"
+	"strconv"
+
+	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
+)
+
+var zsetReadCommands = []Spec{
+	{Name: "zrandmember", Arity: -2, Flags: ReadOnly,
+		Keys: keys(key1(RO | Access)), run: zrandmember,
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N) where N is the number of members returned",
+		Summary: "Returns one or more random members from a sorted set.",
+		Tips:    []string{"nondeterministic_output"},
+		Args:    `key:k#0 options{count:i withscores:t=WITHSCORES?}?`},
+	{Name: "zscan", Arity: -3, Flags: ReadOnly,
+		Keys: keys(key1(RO | Access)), run: zscan,
+		Group: "sorted-set", Since: "2.8.0", Complexity: "O(1) for every call. O(N) for a complete iteration, including enough command calls for the cursor to return back to 0. N is the number of elements inside the collection.",
+		Summary: "Iterates over members and scores of a sorted set.",
+		History: []string{"8.0.0 Added noscores option."},
+		Tips:    []string{"nondeterministic_output"},
+		Args:    `key:k#0 cursor:i pattern:p=MATCH? count:i=COUNT? noscores:t=NOSCORES?`},
+}
+
+// zrandmember: ZRANDMEMBER key [count [WITHSCORES]]
+func zrandmember(c *Call) resp.Value {
+	count, withScores, bad := c.randArgs("withscores")
+	if bad != nil {
+		return *bad
+	}
+	o, bad := c.readAs(c.Args[1], store.ZSet)
+	switch {
+	case bad != nil:
+		return *bad
+	case o == nil && len(c.Args) == 2:
+		return resp.Null
+	case o == nil:
+		return resp.Array()
+	}
+	z := o.ZSet()
+	switch {
+	case len(c.Args) == 2:
+		member, _ := z.At(c.rng.IntN(z.Len()))
+		return resp.Bulk(member)
+	case count > 1 && count >= int64(z.Len()):
+		return zreply(z, z.Len()-1, z.Len(), true, withScores)
+	}
+	var out []resp.Value
+	for _, i := range c.pickIndexes(z.Len(), count) {
+		member, score := z.At(i)
+		out = append(out, resp.Bulk(member))
+		if withScores {
+			out = append(out, resp.Double(score))
+		}
+	}
+	if withScores {
+		return resp.Pairs(out...)
+	}
+	return resp.Array(out...)
+}
+
+// scopeMembers is the scope of cursors over a sorted set.
+const scopeMembers = "zset"
+
+// zscan: ZSCAN key cursor [MATCH pattern] [COUNT count] [NOSCORES]
+func zscan(c *Call) resp.Value {
+	cursor, bad := c.cursorArg(2)
+	if bad != nil {
+		return *bad
+	}
+	o, bad := c.readAs(c.Args[1], store.ZSet)
+	switch {
+	case bad != nil:
+		return *bad
+	case o == nil:
+		return scanReply(0, nil)
+	}
+	opt, bad := c.scanOptions(3, store.ZSet)
+	if bad != nil {
+		return *bad
+	}
+	if o.Encoding() != "listpack" {
+		return c.zscanSorted(o.ZSet(), cursor, &opt)
+	}
+	var out []resp.Value
+	o.ZSet().Ascend(0, func(member string, score float64) bool {
+		if opt.matches(member) {
+			out = opt.addPair(out, member, resp.FormatDouble(score))
+		}
+		return true
+	})
+	return scanReply(0, out)
+}
+
+// zscanSorted scans by byte order, which a change of scores leaves alone.
+func (c *Call) zscanSorted(z *store.ZSetObj, cursor uint64, opt *scanOptions) resp.Value {
+	behind, resumed := c.cursors.resume(scopeMembers, cursor, membersIn(z))
+	var out []resp.Value
+	var last string
+	seen, more := int64(0), false
+	z.AscendSorted(behind, func(member string, score float64) bool {
+		if resumed && member == behind {
+			return true
+		}
+		if more = seen == opt.count; more {
+			return false
+		}
+		seen, last = seen+1, member
+		if opt.matches(member) {
+			out = opt.addPair(out, member, scannedScore(score))
+		}
+		return true
+	})
+	if !more {
+		return scanReply(0, out)
+	}
+	return scanReply(c.cursors.next(scopeMembers, last), out)
+}
+
+// scannedScore is C's %.17g, which ZSCAN prints the scores of a skiplist with.
+func scannedScore(score float64) string {
+	if math.IsInf(score, 0) {
+		return resp.FormatDouble(score)
+	}
+	return strconv.FormatFloat(score, 'g', 17, 64)
+}
+
+// membersIn is the members of a sorted set in byte order.
+func membersIn(z *store.ZSetObj) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		z.AscendSorted("", func(member string, _ float64) bool { return yield(member) })
+	}
+}

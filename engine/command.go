@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/echomq/echomq-sim/resp"
+)
+
+// Flags are a command's behaviour flags, in the order in which COMMAND prints them.
+// The last three are never printed, as on the server.
+type Flags uint32
+
+const (
+	Write Flags = 1 << iota
+	ReadOnly
+	DenyOOM
+	Admin
+	PubSub
+	NoScript
+	Blocking
+	Loading
+	Stale
+	SkipMonitor
+	SkipSlowlog
+	Asking
+	Fast
+	NoAuth
+	NoMandatoryKeys
+	NoAsyncLoading
+	NoMulti
+	MovableKeys // derived from the key specs
+	AllowBusy
+	MayReplicate
+	Protected
+	TouchesArbitraryKeys
+)
+
+var flagNames = []string{"write", "readonly", "denyoom", "admin", "pubsub", "noscript", "blocking", "loading", "stale",
+	"skip_monitor", "skip_slowlog", "asking", "fast", "no_auth", "no_mandatory_keys", "no_async_loading", "no_multi",
+	"movablekeys", "allow_busy"}
+
+// handler is the work of one command. It runs inside a turn.
+type handler func(c *Call) resp.Value
+
+// Spec is a command's row: all that the server knows of a command but for its
+// code. Rows stand beside their handlers; COMMAND, the gates, key extraction,
+// ACL categories and the README's table are derived from them.
+type Spec struct {
+	Name       string // lower case; "client|kill" for a subcommand
+	Arity      int    // with the name itself; negative: at least
+	Flags      Flags
+	NoGroupACL bool     // the group's ACL category does not apply
+	ACL        []string // categories beyond those that flags and group imply
+	Keys       []KeySpec
+	run        handler                              // nil for a container
+	findKeys   func(args []string) []KeyRef         // overrides Keys where they can't tell
+	slow       func(core *core, args []string) bool // may it take long? see Session.Turn
+
+	Group, Since, Complexity, Summary string
+	DocFlags                          []string
+	DeprecatedSince, ReplacedBy       string
+	History                           []string // "6.2.0 Added the `GT` option."
+	Tips                              []string
+	Args                              string // the argument tree, in the notation of docargs.go
+
+	categories []string
+	subs       map[string]*Spec
+	subOrder   []*Spec
+	first      int // legacy key range, as COMMAND prints it
+	last, step int
+	stats      commandStats
+}
+
+// commandStats is one line of INFO commandstats.
+type commandStats struct {
+	calls, usec, rejected, failed int64
+	latency                       *latencyHistogram // nil until the first call
+}
+
+// groupCategory maps a group to the ACL category that its commands have.
+var groupCategory = map[string]string{"string": "string", "hash": "hash", "set": "set", "sorted-set": "sortedset",
+	"list": "list", "stream": "stream", "bitmap": "bitmap", "hyperloglog": "hyperloglog", "geo": "geo",
+	"connection": "connection", "transactions": "transaction", "scripting": "scripting", "generic": "keyspace"}
+
+// aclCategories is the server's order of categories.
+var aclCategories = []string{"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap",
+	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection",
+	"transaction", "scripting"}
+
+// table is the command table of one engine.
+type table struct {
+	byName map[string]*Spec // lower and upper case names of top-level commands
+	order  []*Spec          // top-level commands by name
+}
+
+// newTable builds the table and panics on a row that contradicts itself: that
+// is a fault in this package, found by the first test that makes an engine.
+func newTable(groups [][]Spec) *table {
+	t := &table{byName: map[string]*Spec{}}
+	var subs []*Spec
+	for _, g := range groups {
+		for i := range g {
+			s := g[i] // each engine has its own rows: they carry statistics
+			s.finish()
+			if strings.Contains(s.Name, "|") {
+				subs = append(subs, &s)
+				continue
+			}
+			if t.byName[s.Name] != nil {
+				panic("engine: two rows for " + s.Name)
+			}
+			t.byName[s.Name] = &s
+			t.byName[strings.ToUpper(s.Name)] = &s
+			t.order = append(t.order, &s)
+		}
+	}
+	for _, s := range subs {
+		t.addSub(s)
+	}
+	byName := func(a, b *Spec) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(t.order, byName)
+	for _, s := range t.order {
+		slices.SortFunc(s.subOrder, byName)
+	}
+	return t
+}
+
+func (t *table) addSub(s *Spec) {
+	container, name, _ := strings.Cut(s.Name, "|")
+	parent := t.byName[container]
+	if parent == nil {
+		panic("engine: no row for the container of " + s.Name)
+	}
+	if parent.subs == nil {
+		parent.subs = map[string]*Spec{}
+	}
+	if parent.subs[name] != nil {
+		panic("engine: two rows for " + s.Name)
+	}
+	parent.subs[name] = s
+	parent.subs[strings.ToUpper(name)] = s
+	parent.subOrder = append(parent.subOrder, s)
+}
+
+// finish derives what a row does not spell out.
+func (s *Spec) finish() {
+	if s.Arity == 0 || s.Summary == "" || s.Group == "" || s.Since == "" {
+		panic("engine: incomplete row " + s.Name)
+	}
+	s.deriveCategories()
+	s.deriveRange()
+	for _, k := range s.Keys {
+		if err := k.validate(); err != nil {
+			panic(fmt.Sprintf("engine: %s: %v", s.Name, err))
+		}
+	}
+}
+
+// deriveCategories follows setImplicitACLCategories of Valkey's server.c.
+func (s *Spec) deriveCategories() {
+	has := map[string]bool{}
+	if g := groupCategory[s.Group]; g != "" && !s.NoGroupACL {
+		has[g] = true
+	}
+	for _, a := range s.ACL {
+		has[a] = true
+	}
+	imply := func(f Flags, names ...string) {
+		if s.Flags&f != 0 {
+			for _, n := range names {
+				has[n] = true
+			}
+		}
+	}
+	imply(Write, "write")
+	if !has["scripting"] {
+		imply(ReadOnly, "read")
+	}
+	imply(Admin, "admin", "dangerous")
+	imply(PubSub, "pubsub")
+	imply(Fast, "fast")
+	imply(Blocking, "blocking")
+	if !has["fast"] {
+		has["slow"] = true
+	}
+	for _, name := range aclCategories {
+		if has[name] {
+			s.categories = append(s.categories, name)
+			delete(has, name)
+		}
+	}
+	for name := range has {
+		panic("engine: unknown ACL category " + name)
+	}
+}
+
+// lookup finds the row for a request: a container's subcommand when there is
+// one. found is the top-level row even when the subcommand is unknown.
+func (t *table) lookup(args []string) (spec, found *Spec) {
+	s := t.byName[args[0]]
+	if s == nil {
+		if s = t.byName[strings.ToLower(args[0])]; s == nil {
+			return nil, nil
+		}
+	}
+	if s.subs == nil || len(args) == 1 {
+		return s, s
+	}
+	sub := s.subs[args[1]]
+	if sub == nil {
+		sub = s.subs[strings.ToLower(args[1])]
+	}
+	return sub, s
+}
+
+// byFullName finds "get" or "client|kill", in any case.
+func (t *table) byFullName(name string) *Spec {
+	top, sub, nested := strings.Cut(name, "|")
+	s, _ := t.lookup([]string{top})
+	if s == nil || !nested {
+		return s
+	}
+	return s.subs[strings.ToLower(sub)]
+}
+
+// each visits all rows, subcommands after their container.
+func (t *table) each(f func(s *Spec)) {
+	for _, s := range t.order {
+		f(s)
+		for _, sub := range s.subOrder {
+			f(sub)
+		}
+	}
+}
+
+// arityOK reports whether a request of n words, name included, fits the row.
+func (s *Spec) arityOK(n int) bool {
+	return n == s.Arity || s.Arity < 0 && n >= -s.Arity
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Config is what an engine is made with. The zero value is a server with 16
+// databases, the machine's clock and no password.
+type Config struct {
+	// Databases is the number of logical databases; 0 means 16.
+	Databases int
+	// Clock is the engine's time; nil means Real().
+	Clock Clock
+	// Seed feeds the engine's only source of randomness (RANDOMKEY, SPOP, ...).
+	// The same seed and the same commands give the same replies. 0 is a seed like any other.
+	Seed int64
+	// Password is the default user's password, as requirepass sets it; empty means none.
+	Password string
+	// EnableDebug says who may use DEBUG, as enable-debug-command does: "no", "local" or "yes". Empty means "no".
+	EnableDebug string
+	// Log receives what a server would write to its log, redis.log included; nil drops it.
+	// It is called inside a turn and must not call back into the engine.
+	Log func(level LogLevel, message string)
+}
+
+// LogLevel is the severity of a log line, numbered as redis.LOG_DEBUG and its kin are.
+type LogLevel int
+
+const (
+	LogDebug LogLevel = iota
+	LogVerbose
+	LogNotice
+	LogWarning
+)
+
+// Validate reports what a Config asks for that no engine can give.
+func (c *Config) Validate() error {
+	if c.Databases < 0 {
+		return errors.New("config: Databases is negative")
+	}
+	if max := 1 << 20; c.Databases > max {
+		return fmt.Errorf("config: Databases is over %d", max)
+	}
+	switch c.EnableDebug {
+	case "", "no", "local", "yes":
+	default:
+		return fmt.Errorf("config: EnableDebug is %q, want no, local or yes", c.EnableDebug)
+	}
+	return nil
+}
+
+// ValkeyVersion is the server whose answers this engine gives; it reports itself
+// to old clients as CompatVersion.
+const (
+	ValkeyVersion = "8.0.1"
+	CompatVersion = "7.2.4"
+)
+
+// String is the level's name.
+func (l LogLevel) String() string {
+	names := [...]string{"debug", "verbose", "notice", "warning"}
+	if l < 0 || int(l) >= len(names) {
+		return fmt.Sprintf("level(%d)", int(l))
+	}
+	return names[l]
+}

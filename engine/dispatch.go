@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
+)
+
+// exec takes one request of a client through the gates to its handler. The
+// order of the gates is that of processCommand in Valkey's server.c.
+func (s *Session) exec(args []string) resp.Value {
+	co := s.core
+	spec, rej := co.find(args)
+	if rej == nil {
+		s.lastCmd = spec
+		rej = s.gates(spec, args)
+	}
+	if rej != nil {
+		return s.rejected(spec, rej)
+	}
+	if s.multi != nil && !runsInMulti[spec.Name] {
+		s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
+		return resp.Simple("QUEUED")
+	}
+	return co.call(s, spec, args, nil, false)
+}
+
+// find looks the row up and checks the arity.
+func (co *core) find(args []string) (*Spec, *reject) {
+	spec, container := co.table.lookup(args)
+	if spec == nil {
+		return nil, rejectUnknown(args, container)
+	}
+	if !spec.arityOK(len(args)) {
+		return spec, rejectArity(spec)
+	}
+	if spec.run == nil { // a container alone
+		return spec, rejectArity(spec)
+	}
+	return spec, nil
+}
+
+// gates are the refusals that depend on the client and the server's state.
+func (s *Session) gates(spec *Spec, args []string) *reject {
+	switch {
+	case spec.Flags&Protected != 0 && !s.protectedAllowed():
+		return &reject{conn: protectedText(spec)}
+	case s.mustAuth() && spec.Flags&NoAuth == 0:
+		return &reject{conn: errNoAuth.Str}
+	case s.multi != nil && spec.Flags&NoMulti != 0:
+		return &reject{conn: "ERR Command not allowed inside a transaction"}
+	case s.core.busy && spec.Flags&AllowBusy == 0:
+		return &reject{conn: errBusy.Str}
+	}
+	return nil
+}
+
+// protectedText is the refusal of DEBUG and its like by the configuration.
+func protectedText(spec *Spec) string {
+	name, option := "DEBUG", "enable-debug-command"
+	if spec.Group == "module" || strings.HasPrefix(spec.Name, "module") {
+		name, option = "MODULE", "enable-module-command"
+	}
+	return "ERR " + name + " command not allowed. If the " + option + " option is set to \"local\", " +
+		"you can run it from a local connection, otherwise you need to set this option " +
+		"in the configuration file, and then restart the server."
+}
+
+// rejected answers a request that a gate refused. A transaction under way is spoilt by it.
+func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
+	if spec != nil {
+		spec.stats.rejected++
+	}
+	v := rej.reply(false)
+	s.core.countError(v.Str)
+	if s.multi != nil {
+		if spec != nil && spec.Name == "exec" {
+			s.endMulti()
+			return resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(v.Str, "ERR "))
+		}
+		s.multi.spoilt = true
+	}
+	return v
+}
+
+// call is the only way to a handler: from connections, EXEC and scripts.
+func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inExec bool) resp.Value {
+	c := &co.calls[co.depth]
+	co.depth++
+	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
+	v := spec.run(c)
+	co.depth--
+	co.lastCall = spec
+	spec.stats.calls++
+	co.stats.commands++
+	s.commands++
+	if v.Kind == resp.KindErr {
+		spec.stats.failed++
+		co.countError(v.Str)
+	}
+	return v
+}
+
+func (co *core) countError(text string) {
+	co.stats.errors++
+	co.stats.errorCodes[errCode(text)]++
+}
+
+// touch tells whoever watches a key that it was modified.
+func (co *core) touch(db int, key string) {
+	if len(co.watchers) > 0 {
+		co.touchWatched(watchKey{db, key})
+	}
+}
+
+// touchAll touches every watched key of a database whose content is replaced by next.
+func (co *core) touchAll(db int, next *store.DB) {
+	for k := range co.watchers { // marking is order-free
+		if k.db == db && (co.dbs[db].Read(k.key) != nil || next != nil && next.Read(k.key) != nil) {
+			co.touchWatched(k)
+		}
+	}
+}
+
+// maySlow reports whether a request may take long, so that the replies ahead of
+// it are written first.
+func (co *core) maySlow(args []string) bool {
+	spec, _ := co.table.lookup(args)
+	return spec != nil && spec.slow != nil && spec.slow(co, args)
+}

@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/echomq/echomq-sim/luabridge"
+	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
+)
+
+// Engine is one server: its keyspace, clients, scripts and time. Its methods
+// may be called from any goroutine; each takes a turn.
+type Engine struct {
+	mu sync.Mutex // held for one turn; never over I/O or a wait
+	// changed is broadcast when a stall ends and when an in-process client
+	// gets the reply that it waits for.
+	changed *sync.Cond
+	core    core
+}
+
+// core is everything the engine owns. Only code inside a turn reaches it.
+type core struct {
+	engine *Engine
+	cfg    Config
+	table  *table
+	set    *settings
+	dbs    []*store.DB
+	limits store.Limits
+	rng    *rand.Rand
+
+	clock     Clock
+	now       int64 // Unix microseconds, fixed for one command, EXEC or script
+	startTime int64 // Unix microseconds
+	deadlines deadlines
+	armed     int64 // what the clock was last asked to wake us for; 0 is nothing
+	stalled   bool  // DEBUG SLEEP: no turn begins until the stall's deadline fires
+	closed    bool
+
+	sessions map[uint64]*Session
+	nextID   uint64
+	watchers map[watchKey][]*Session
+	scripts  *scriptCache
+	lua      *luabridge.Interp
+	stats    serverStats
+	calls    [8]Call // the calls under way, outermost first
+	depth    int
+	lastCall *Spec // the command that ran last; its time is not booked yet
+	cursors  cursorTable
+	builtin  *Client // Engine.Do's
+
+	run  *scriptRun // the script under way
+	busy bool       // it has run for too long: other clients get BUSY
+
+	stallEnd     *deadline
+	stallOver    []func() // what happens when the stall ends
+	listeners    []listener
+	activeExpire bool
+	onKeyEvent   func(KeyEvent)
+}
+
+// New makes an engine.
+func New(cfg Config) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Databases == 0 {
+		cfg.Databases = 16
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = Real()
+	}
+	e := &Engine{}
+	e.changed = sync.NewCond(&e.mu)
+	co := &e.core
+	*co = core{engine: e, cfg: cfg, clock: cfg.Clock, sessions: map[uint64]*Session{},
+		watchers: map[watchKey][]*Session{}, activeExpire: true}
+	co.stats.errorCodes = map[string]int64{}
+	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
+	co.table = newTable(commandGroups())
+	co.set = newSettings(co)
+	co.limits = *store.DefaultLimits()
+	co.dbs = make([]*store.DB, cfg.Databases)
+	for i := range co.dbs {
+		co.dbs[i] = store.NewDB(&co.limits)
+	}
+	co.scripts = newScriptCache()
+	co.tick()
+	co.startTime = co.now
+	return e, nil
+}
+
+// lock begins a turn: alone, and not while DEBUG SLEEP stalls the server.
+func (e *Engine) lock() {
+	e.mu.Lock()
+	for (e.core.stalled || e.core.busy) && !e.core.closed {
+		e.changed.Wait()
+	}
+	e.begin()
+}
+
+// lockForCommand begins the turn of a client's commands. It gets in while a
+// script is busy, to be told so by the gates.
+func (e *Engine) lockForCommand() {
+	e.mu.Lock()
+	for e.core.stalled && !e.core.closed {
+		e.changed.Wait()
+	}
+	e.begin()
+}
+
+// lockForTime takes the lock for what time itself brings about: it gets in while
+// the server is stalled, to end that, but not into a busy script's turn.
+func (e *Engine) lockForTime() {
+	e.mu.Lock()
+	for e.core.busy && !e.core.closed {
+		e.changed.Wait()
+	}
+}
+
+// begin samples the time and lets happen what fell due before this turn; inside
+// a busy script's turn time stands still.
+func (e *Engine) begin() {
+	if e.core.busy {
+		return
+	}
+	e.core.depth, e.core.run = 0, nil // a turn that panicked may have left them
+	e.core.tick()
+	e.core.fireDue()
+}
+
+// unlock ends a turn.
+func (e *Engine) unlock() {
+	e.core.arm()
+	e.mu.Unlock()
+}
+
+// tick samples the clock. It is called once per execution unit.
+func (co *core) tick() { co.now = co.clock.Now().UnixMicro() }
+
+// ms is the current command's time in Unix milliseconds.
+func (co *core) ms() int64 { return co.now / 1000 }
+
+// arm asks the clock to wake the engine for the earliest thing that is due.
+func (co *core) arm() {
+	at, ok := co.nextDue()
+	if co.closed || !ok {
+		at = 0
+	}
+	if at == co.armed {
+		return
+	}
+	co.armed = at
+	if at == 0 {
+		co.clock.wake(time.Time{}, nil)
+		return
+	}
+	co.clock.wake(time.UnixMicro(at), co.engine.wake)
+}
+
+// armedUnknown is core.armed between the clock's call and the next arm.
+const armedUnknown = -1
+
+// nextDue is the time of the earliest deadline or expiry.
+func (co *core) nextDue() (at int64, ok bool) {
+	at, ok = co.deadlines.next()
+	if !co.activeExpire || co.stalled {
+		return at, ok
+	}
+	for _, db := range co.dbs {
+		if ms, due := db.NextDeadline(); due && (!ok || ms*1000 < at) {
+			at, ok = ms*1000, true
+		}
+	}
+	return at, ok
+}
+
+// wake is the clock's call: a turn in which only what is due happens.
+func (e *Engine) wake() {
+	e.lockForTime()
+	e.core.armed = armedUnknown
+	e.begin()
+	e.unlock()
+}
+
+// fireDue runs deadlines and expires keys up to now, in the order of their times.
+func (co *core) fireDue() {
+	if co.armed == 0 || co.armed > co.now {
+		return // what arm found at the end of the last turn still holds
+	}
+	for range maxDuePerTurn {
+		at, ok := co.nextDue()
+		if !ok || at > co.now || co.closed {
+			return
+		}
+		if d, ok := co.deadlines.next(); ok && d <= at {
+			co.deadlines.pop(co.now).fire()
+			continue
+		}
+		if !co.expireNext() {
+			return
+		}
+	}
+}
+
+// maxDuePerTurn bounds the work that waits in front of a command when very many
+// keys expire at once; the rest expires lazily or in the next turn.
+const maxDuePerTurn = 1000
+
+// Advance moves a manual clock forward by d, firing everything that falls due on
+// the way at its own time and in order. It panics on an engine with a real clock,
+// as that is a mistake in the test that calls it.
+func (e *Engine) Advance(d time.Duration) {
+	e.SetTime(e.manual().Now().Add(d))
+}
+
+// SetTime moves a manual clock to t. Going back fires nothing.
+func (e *Engine) SetTime(t time.Time) {
+	m := e.manual()
+	target := t.UnixMicro()
+	for {
+		e.lockForTime()
+		at, ok := e.core.nextDue()
+		if !ok || at > target {
+			m.set(t)
+			e.core.tick()
+			e.mu.Unlock()
+			return
+		}
+		if at > e.core.clock.Now().UnixMicro() {
+			m.set(time.UnixMicro(at))
+		}
+		e.core.tick()
+		e.core.fireDue()
+		e.core.arm()
+		e.mu.Unlock()
+	}
+}
+
+func (e *Engine) manual() *manualClock {
+	m, ok := e.core.cfg.Clock.(*manualClock)
+	if !ok {
+		panic("engine: only an engine with a Manual clock can be moved in time")
+	}
+	return m
+}
+
+// Now is the engine's time.
+func (e *Engine) Now() time.Time { return e.core.cfg.Clock.Now() }
+
+// Snapshot is the state of all databases at one moment. It is immutable and may
+// be kept, read and restored any number of times, on this engine or another.
+type Snapshot struct {
+	mu  sync.Mutex // a copy writes to its source, and engines may share a snapshot
+	dbs []*store.DB
+}
+
+// install returns a copy of database i that its new owner may write to.
+func (s *Snapshot) install(i int) *store.DB {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dbs[i].Snapshot()
+}
+
+// Snapshot takes the state of all databases in constant time: nothing is copied
+// until one side writes.
+func (e *Engine) Snapshot() *Snapshot {
+	e.lock()
+	defer e.unlock()
+	s := &Snapshot{dbs: make([]*store.DB, len(e.core.dbs))}
+	for i, db := range e.core.dbs {
+		s.dbs[i] = db.Snapshot()
+	}
+	return s
+}
+
+// Restore puts all databases back to a snapshot, in constant time. Clients,
+// scripts and the clock stay as they are. Databases beyond the snapshot's are emptied.
+func (e *Engine) Restore(s *Snapshot) {
+	e.lock()
+	defer e.unlock()
+	for i := range e.core.dbs {
+		var db *store.DB
+		if i < len(s.dbs) {
+			db = s.install(i)
+		} else {
+			db = store.NewDB(&e.core.limits)
+		}
+		e.core.touchAll(i, db)
+		e.core.dbs[i] = db
+	}
+}
+
+// Close ends the engine: no deadline fires any more and waiting in-process
+// clients return. Connections are the server's to close.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.core.closed = true
+	e.core.arm()
+	if e.core.lua != nil {
+		e.core.lua.Interrupt("server closed")
+	}
+	e.changed.Broadcast()
+}
+
+// Do runs one command as an in-process client of its own and returns the reply
+// as a RESP3 client sees it. State such as SELECT stays with this client from
+// call to call; NewClient makes further ones.
+func (e *Engine) Do(args ...string) resp.Value {
+	return e.builtinClient().Do(args...)
+}
+
+// Check verifies every invariant of the keyspace.
+func (e *Engine) Check() error {
+	e.lock()
+	defer e.unlock()
+	for i, db := range e.core.dbs {
+		if err := db.Check(); err != nil {
+			return fmt.Errorf("db %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// ReportPanic logs a fault of this package that a connection ran into. The
+// connection is closed, the server lives on.
+func (e *Engine) ReportPanic(v any, stack []byte) {
+	if e.core.cfg.Log != nil {
+		e.core.cfg.Log(LogWarning, fmt.Sprintf("internal error: %v\n%s", v, stack))
+	}
+}

@@ -1,0 +1,44 @@
+package engine
+
+import "math/bits"
+
+// latencyHistogram counts commands by how long they took. Below 16 microseconds
+// every number has a bucket of its own, above that eight share each power of two.
+type latencyHistogram struct {
+	total  int64
+	counts [256]int64
+}
+
+func (h *latencyHistogram) add(usec int64) {
+	h.total++
+	h.counts[latencyBucket(usec)]++
+}
+
+// latencyBucket is the bucket for a time.
+func latencyBucket(usec int64) int {
+	if usec = max(usec, 0); usec < 16 {
+		return int(usec)
+	}
+	shift := bits.Len64(uint64(usec)) - 4 // usec>>shift is 8 to 15
+	return min(8*shift+int(usec>>shift), len(latencyHistogram{}.counts)-1)
+}
+
+// latencyBucketTop is the longest time in a bucket.
+func latencyBucketTop(i int) int64 {
+	if i < 16 {
+		return int64(i)
+	}
+	shift := i/8 - 1
+	return int64(i%8+9)<<shift - 1
+}
+
+// percentile is the time in microseconds that p percent of the commands took at most.
+func (h *latencyHistogram) percentile(p float64) float64 {
+	left := int64(p / 100 * float64(h.total))
+	for i, n := range h.counts {
+		if left -= n; left <= 0 && n > 0 {
+			return float64(latencyBucketTop(i))
+		}
+	}
+	return 0
+}

@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"github.com/echomq/echomq-sim/resp"
+)
+
+// Session is the state of one client, over a connection or in process. It is
+// owned by the engine: everything but Turn, Close and Do runs inside a turn.
+type Session struct {
+	core *core
+	id   uint64
+	conn *resp.Conn // nil for an in-process client
+
+	db     int
+	proto  int
+	authed bool
+	name   string
+	lib    libInfo
+
+	out     []byte       // encoded replies and pushes that wait to be written
+	result  *resp.Value  // an in-process client's reply
+	pushes  []resp.Value // an in-process client's out-of-band messages
+	closing bool         // write what is left, then close
+	gone    bool         // Close was called
+
+	replyOff  bool // CLIENT REPLY OFF
+	skipReply int  // CLIENT REPLY SKIP: 2 while the command itself runs, 1 for the next one
+	noTouch   bool
+	noEvict   bool
+
+	held    *held // the reply of a command that waits; no further command runs meanwhile
+	multi   *transaction
+	watched []watchKey
+	dirty   bool // a watched key was modified
+
+	created  int64 // Unix microseconds
+	lastSeen int64
+	lastCmd  *Spec
+	buffered int   // bytes that had arrived for later commands when the last turn ended
+	bytesIn  int64 // read from the connection
+	bytesOut int64
+	commands int64
+	// postponed is a request that may take long: the replies ahead of it are written first.
+	postponed []string
+}
+
+// libInfo is what CLIENT SETINFO stored.
+type libInfo struct{ name, version string }
+
+// held is a command that has not answered yet.
+type held struct {
+	timer *deadline
+}
+
+// Open makes the engine's side of an accepted connection. A non-empty reject
+// is the error line to close it with.
+func (e *Engine) Open(conn *resp.Conn) (resp.Session, string) {
+	e.lock()
+	defer e.unlock()
+	if e.core.closed {
+		return nil, "ERR server is shutting down"
+	}
+	if len(e.core.sessions) >= e.core.set.maxClients {
+		e.core.stats.rejectedConns++
+		return nil, "ERR max number of clients reached"
+	}
+	return e.core.newSession(conn), ""
+}
+
+func (co *core) newSession(conn *resp.Conn) *Session {
+	co.nextID++
+	s := &Session{core: co, id: co.nextID, conn: conn, proto: 2, created: co.now, lastSeen: co.now}
+	s.authed = co.set.requirePass == ""
+	co.sessions[s.id] = s
+	co.stats.connections++
+	return s
+}
+
+// Turn runs the commands that in holds, in one turn, and returns what is to be
+// written. It is called by the connection's goroutine only.
+func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next resp.Next) {
+	e := s.core.engine
+	e.lockForCommand()
+	defer e.unlock()
+	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
+	next = s.runAll(in)
+	s.buffered = in.Buffered()
+	out, s.out = s.out, spare[:0]
+	s.count(&s.bytesOut, &s.core.stats.bytesOut, len(out))
+	return out, next
+}
+
+// count adds n to a counter of the client and to the server's.
+func (s *Session) count(mine, all *int64, n int) {
+	*mine += int64(n)
+	*all += int64(n)
+}
+
+// maxBatchOut bounds the replies gathered in one turn, so that a long pipeline
+// neither holds the lock for long nor piles up output.
+const maxBatchOut = 256 << 10
+
+func (s *Session) runAll(in *resp.CommandReader) resp.Next {
+	for {
+		switch {
+		case s.closing || s.core.closed:
+			return resp.NextClose
+		case s.held != nil || s.core.stalled:
+			return resp.NextRead
+		case len(s.out) > maxBatchOut:
+			return resp.NextAgain
+		}
+		args := s.postponed
+		if s.postponed = nil; args == nil {
+			var ok bool
+			var err error
+			if args, ok, err = in.Next(s.inputLimits()); err != nil {
+				s.reply(resp.Err("ERR " + err.Error()))
+				return resp.NextClose
+			}
+			if !ok {
+				return resp.NextRead
+			}
+			if len(s.out) > 0 && s.core.maySlow(args) {
+				s.postponed = args // its turn comes when the replies ahead of it are out
+				return resp.NextAgain
+			}
+		}
+		s.process(args)
+		s.core.tick()
+	}
+}
+
+// Close forgets the client: its connection is gone.
+func (s *Session) Close() {
+	e := s.core.engine
+	e.mu.Lock() // not lock: a stalled server still notices a hang-up
+	defer e.unlock()
+	s.drop()
+}
+
+// drop takes the session out of everything that knows it.
+func (s *Session) drop() {
+	if s.gone {
+		return
+	}
+	s.gone = true
+	s.unwatch()
+	if s.held != nil {
+		s.core.deadlines.cancel(s.held.timer)
+		s.held = nil
+	}
+	delete(s.core.sessions, s.id)
+}
+
+// process runs one request and delivers its reply, unless it has to wait.
+func (s *Session) process(args []string) {
+	started := s.core.now
+	s.lastSeen = started
+	v := s.exec(args)
+	s.core.tick()
+	s.core.charge(started)
+	if s.core.stalled {
+		s.holdUntilStallEnds(v)
+		return
+	}
+	if s.held == nil {
+		s.reply(v)
+	}
+}
+
+// reply delivers the reply of the current command.
+func (s *Session) reply(v resp.Value) {
+	skip := s.skipReply == 1
+	if s.skipReply > 0 {
+		s.skipReply--
+	}
+	if v.Kind == resp.KindNone || s.replyOff || skip && s.skipReply == 0 {
+		v = resp.None
+	}
+	if s.conn == nil {
+		s.result = &v
+		s.core.engine.changed.Broadcast()
+		return
+	}
+	s.out = resp.Append(s.out, &v, s.proto)
+}
+
+// push delivers an out-of-band message and wakes the connection to write it.
+func (s *Session) push(v resp.Value) {
+	if s.conn == nil {
+		s.pushes = append(s.pushes, v)
+		return
+	}
+	s.out = resp.Append(s.out, &v, s.proto)
+	s.conn.Kick()
+}
+
+// kill closes the client: at once, or after its pending output when soft.
+func (s *Session) kill(soft bool) {
+	s.closing = true
+	if s.conn == nil {
+		s.core.engine.changed.Broadcast()
+		return
+	}
+	if soft {
+		s.conn.Kick()
+		return
+	}
+	s.drop()
+	s.conn.Abort()
+}
+
+// release ends the wait of a held command with v.
+func (s *Session) release(v resp.Value) {
+	s.core.deadlines.cancel(s.held.timer)
+	s.held = nil
+	s.reply(v)
+	if s.conn != nil {
+		s.conn.Kick()
+	}
+}
+
+// holdUntilStallEnds keeps back the reply of the command that stalled the server.
+func (s *Session) holdUntilStallEnds(v resp.Value) {
+	s.held = &held{}
+	s.core.stallOver = append(s.core.stallOver, func() {
+		if !s.gone {
+			s.release(v)
+		}
+	})
+}
+
+// Client is an in-process client: commands without a connection. It may be used
+// from many goroutines; their commands run one after another.
+type Client struct {
+	s *Session
+}
+
+// NewClient makes an in-process client with a selected database, transaction
+// and name of its own. It speaks RESP3, so maps, sets and doubles keep their kinds.
+func (e *Engine) NewClient() *Client {
+	e.lock()
+	defer e.unlock()
+	s := e.core.newSession(nil)
+	s.proto, s.authed = 3, true
+	return &Client{s: s}
+}
+
+func (e *Engine) builtinClient() *Client {
+	e.lock()
+	defer e.unlock()
+	if e.core.builtin == nil {
+		s := e.core.newSession(nil)
+		s.proto, s.authed = 3, true
+		e.core.builtin = &Client{s: s}
+	}
+	return e.core.builtin
+}
+
+// Do runs one command and returns its reply; a command that blocks is waited
+// for. Error replies are values of kind KindErr. After Close, or once the client
+// was killed, the reply is an error.
+func (c *Client) Do(args ...string) resp.Value {
+	if len(args) == 0 {
+		return resp.Err("ERR no command given")
+	}
+	s, e := c.s, c.s.core.engine
+	e.lockForCommand()
+	defer e.unlock()
+	for s.held != nil && !s.closing && !e.core.closed {
+		e.changed.Wait() // another goroutine's command on this client
+	}
+	if s.closing || s.gone || e.core.closed {
+		return resp.Err("ERR this client is closed")
+	}
+	s.result = nil
+	s.process(args)
+	for s.result == nil && !s.closing && !e.core.closed {
+		e.changed.Wait()
+	}
+	if s.result == nil {
+		return resp.Err("ERR this client is closed")
+	}
+	return *s.result
+}
+
+// Close ends the client.
+func (c *Client) Close() { c.s.Close() }

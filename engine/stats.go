@@ -1,0 +1,38 @@
+package engine
+
+// serverStats are the counters behind INFO.
+type serverStats struct {
+	connections, rejectedConns int64
+	commands, errors           int64
+	errorCodes                 map[string]int64
+	hits, misses               int64
+	expiredKeys, expiredFields int64
+	dirty                      int64 // changes since the start, as rdb_changes_since_last_save
+	evictedScripts             int64
+	bytesIn, bytesOut          int64
+	authFailures               int64
+}
+
+// resetStats forgets all counters but the unsaved changes and the failed logins, as the server does.
+func (co *core) resetStats() {
+	co.stats = serverStats{dirty: co.stats.dirty, authFailures: co.stats.authFailures, errorCodes: map[string]int64{}}
+	co.table.each(func(s *Spec) { s.stats = commandStats{} })
+}
+
+// charge books the time since started on the command that has just run.
+func (co *core) charge(started int64) {
+	if co.lastCall == nil {
+		return
+	}
+	st := &co.lastCall.stats
+	co.lastCall = nil
+	usec := max(co.now-started, 0)
+	st.usec += usec
+	if !co.set.latencyTracking {
+		return
+	}
+	if st.latency == nil {
+		st.latency = &latencyHistogram{}
+	}
+	st.latency.add(usec)
+}

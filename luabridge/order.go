@@ -1,0 +1,293 @@
+package luabridge
+
+import (
+	"math"
+	"math/bits"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// The order in which Lua 5.1 walks a table is a fact that scripts can see:
+// cjson.encode and cmsgpack.pack write fields in it. gopher-lua keeps keys in
+// the order of their first assignment, so inserting them in that order into a
+// model of Lua's hash part gives Lua's order, as long as no key was removed
+// and the array part had its usual history.
+
+// keyNode is one slot of the modelled hash part.
+type keyNode struct {
+	key  lua.LValue // nil when free
+	next int        // index of the next slot in the chain, -1 at its end
+}
+
+// keyTable models the hash part of a Lua 5.1 table.
+type keyTable struct {
+	nodes     []keyNode
+	free      int // all slots from here on are taken
+	array     int // size of the array part
+	arrayUsed int // how many of it are in use
+}
+
+// newKeyTable models a table whose array part holds 1..n and whose hash part
+// was made for nh fields.
+func newKeyTable(n, nh int) *keyTable {
+	t := &keyTable{arrayUsed: n}
+	if n > 0 {
+		t.array = 1 << bits.Len(uint(n-1))
+	}
+	t.setSize(nh)
+	return t
+}
+
+func (t *keyTable) setSize(n int) {
+	size := 0
+	if n > 0 {
+		size = 1 << bits.Len(uint(n-1))
+	}
+	t.nodes = make([]keyNode, size)
+	t.free = size
+}
+
+// position is the slot where a key belongs.
+func (t *keyTable) position(key lua.LValue) int {
+	size := uint32(len(t.nodes))
+	switch k := key.(type) {
+	case lua.LString:
+		return int(stringHash(string(k)) & (size - 1))
+	case lua.LNumber:
+		if k == 0 {
+			return 0
+		}
+		b := math.Float64bits(float64(k))
+		return int((uint32(b) + uint32(b>>32)) % ((size - 1) | 1))
+	case lua.LBool:
+		if k {
+			return int(1 & (size - 1))
+		}
+	}
+	return 0
+}
+
+// stringHash is the server's hash of a string: over all of its bytes.
+func stringHash(s string) uint32 {
+	h := uint32(len(s))
+	for i := len(s); i > 0; i-- {
+		h ^= h<<5 + h>>2 + uint32(s[i-1])
+	}
+	return h
+}
+
+// insert adds a key that is not in the table.
+func (t *keyTable) insert(key lua.LValue) {
+	if i := arrayIndex(key); i > 0 && i <= t.array {
+		t.arrayUsed++
+		return
+	}
+	if len(t.nodes) == 0 {
+		t.grow(key)
+		return
+	}
+	mp := t.position(key)
+	if t.nodes[mp].key == nil {
+		t.nodes[mp] = keyNode{key, -1}
+		return
+	}
+	slot := t.freeSlot()
+	if slot < 0 {
+		t.grow(key)
+		return
+	}
+	home := t.position(t.nodes[mp].key)
+	if home == mp { // the new key goes to the free slot, second in the chain
+		t.nodes[slot] = keyNode{key, t.nodes[mp].next}
+		t.nodes[mp].next = slot
+		return
+	}
+	for t.nodes[home].next != mp { // the other key moves out
+		home = t.nodes[home].next
+	}
+	t.nodes[home].next = slot
+	t.nodes[slot] = t.nodes[mp]
+	t.nodes[mp] = keyNode{key, -1}
+}
+
+func (t *keyTable) freeSlot() int {
+	for t.free > 0 {
+		t.free--
+		if t.nodes[t.free].key == nil {
+			return t.free
+		}
+	}
+	return -1
+}
+
+// arrayIndex is a key's index if it may live in the array part, else 0.
+func arrayIndex(key lua.LValue) int {
+	if n, ok := key.(lua.LNumber); ok && n >= 1 && n <= 1<<26 && n == lua.LNumber(int(n)) {
+		return int(n)
+	}
+	return 0
+}
+
+// grow sizes both parts anew, so that the array part is more than half full,
+// and then inserts key.
+func (t *keyTable) grow(key lua.LValue) {
+	var counts [28]int // counts[i]: keys in (2^(i-1), 2^i]
+	for i := 1; i <= t.arrayUsed; i++ {
+		counts[bits.Len(uint(i-1))]++
+	}
+	total := t.arrayUsed + 1
+	ints := t.arrayUsed
+	for _, n := range t.nodes {
+		if n.key != nil {
+			total++
+			if i := arrayIndex(n.key); i > 0 {
+				counts[bits.Len(uint(i-1))]++
+				ints++
+			}
+		}
+	}
+	if i := arrayIndex(key); i > 0 {
+		counts[bits.Len(uint(i-1))]++
+		ints++
+	}
+	size, inArray := arraySize(counts[:], ints)
+	old := t.nodes
+	t.array = max(t.array, size)
+	t.setSize(total - inArray)
+	for i := len(old) - 1; i >= 0; i-- {
+		if old[i].key != nil {
+			t.insert(old[i].key)
+		}
+	}
+	t.insert(key)
+}
+
+// arraySize picks the largest power of two of which more than half is used.
+func arraySize(counts []int, ints int) (size, used int) {
+	sum := 0
+	for i, n := range counts {
+		if 1<<i/2 >= ints {
+			break
+		}
+		sum += n
+		if n > 0 && sum > 1<<i/2 {
+			size, used = 1<<i, sum
+		}
+		if sum == ints {
+			break
+		}
+	}
+	return size, used
+}
+
+// sizeHint is kept in the Metatable field of a table that a constructor with
+// fields made: the virtual machine ignores metatables that are not tables. It
+// is the size of the hash part that the constructor asked for.
+type sizeHint int
+
+func (sizeHint) String() string       { return "nil" }
+func (sizeHint) Type() lua.LValueType { return lua.LTNil }
+
+// hashKeys are the keys of t that its array does not hold, in Lua's order, and
+// the length of the array as gopher-lua keeps it.
+func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
+	n := t.MaxN()
+	key, _ := t.Next(arrayEnd(n))
+	if key == lua.LNil {
+		return nil, n
+	}
+	hint := 0
+	if h, ok := t.Metatable.(sizeHint); ok {
+		hint = int(h)
+	}
+	model := newKeyTable(n, hint)
+	for key != lua.LNil {
+		model.insert(key)
+		key, _ = t.Next(key)
+	}
+	keys := make([]lua.LValue, 0, len(model.nodes))
+	for _, node := range model.nodes {
+		if node.key != nil {
+			keys = append(keys, node.key)
+		}
+	}
+	return keys, n
+}
+
+// arrayEnd is the key after which Next leaves an array of length n.
+func arrayEnd(n int) lua.LValue {
+	if n == 0 {
+		return lua.LNil
+	}
+	return lua.LNumber(n)
+}
+
+// walker walks the fields of a table in Lua's order.
+type walker struct {
+	t     *lua.LTable
+	index int // last array index returned
+	n     int
+	keys  []lua.LValue
+	pos   int
+	begun bool
+}
+
+// next returns the next field, or LNil.
+func (w *walker) next() (key, value lua.LValue) {
+	if !w.begun {
+		if value := w.t.RawGetInt(1); w.index == 0 && value != lua.LNil {
+			w.index = 1 // most often asked to see whether a table is empty
+			return small[1], value
+		}
+		w.begun = true
+		w.keys, w.n = hashKeys(w.t)
+	}
+	for w.index < w.n {
+		w.index++
+		if value := w.t.RawGetInt(w.index); value != lua.LNil {
+			return number(int64(w.index)), value
+		}
+	}
+	for w.pos < len(w.keys) {
+		key := w.keys[w.pos]
+		w.pos++
+		if value := w.t.RawGet(key); value != lua.LNil {
+			return key, value
+		}
+	}
+	return lua.LNil, lua.LNil
+}
+
+// seek continues after key; false when the walk has no such key.
+func (w *walker) seek(key lua.LValue) bool {
+	if key == lua.LNil {
+		w.index, w.pos = 0, 0
+		return true
+	}
+	if !w.begun {
+		w.begun = true
+		w.keys, w.n = hashKeys(w.t)
+	}
+	if i := arrayIndex(key); i > 0 && i <= w.n {
+		w.index, w.pos = i, 0
+		return true
+	}
+	if w.index == w.n && w.pos > 0 && w.keys[w.pos-1] == key {
+		return true
+	}
+	for i, k := range w.keys {
+		if k == key {
+			w.index, w.pos = w.n, i+1
+			return true
+		}
+	}
+	return false
+}
+
+// fields calls fn for every field of t in Lua's order.
+func fields(t *lua.LTable, fn func(key, value lua.LValue)) {
+	w := walker{t: t}
+	for key, value := w.next(); key != lua.LNil; key, value = w.next() {
+		fn(key, value)
+	}
+}

@@ -1,0 +1,281 @@
+package luabridge
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+func (r *rewriter) exprs(list []ast.Expr) []ast.Expr {
+	for i, e := range list {
+		list[i] = r.expr(e)
+	}
+	return list
+}
+
+// expr rewrites one expression.
+func (r *rewriter) expr(node ast.Expr) ast.Expr {
+	switch e := node.(type) {
+	case *ast.IdentExpr:
+		return r.ident(e)
+	case *ast.AttrGetExpr:
+		return r.access(e)
+	case *ast.TableExpr:
+		return r.table(e)
+	case *ast.FuncCallExpr:
+		return r.funcCall(e)
+	case *ast.LogicalOpExpr:
+		return r.logical(e)
+	case *ast.RelationalOpExpr:
+		e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+	case *ast.StringConcatOpExpr:
+		return r.concat(e)
+	case *ast.ArithmeticOpExpr:
+		return r.arith(e)
+	case *ast.UnaryMinusOpExpr:
+		e.Expr = r.expr(e.Expr)
+	case *ast.UnaryNotOpExpr:
+		return r.not(e)
+	case *ast.UnaryLenOpExpr:
+		e.Expr = r.expr(e.Expr)
+	case *ast.FunctionExpr:
+		r.function(e)
+	}
+	return node
+}
+
+func (r *rewriter) ident(e *ast.IdentExpr) ast.Expr {
+	v := r.lookup(e.Value)
+	if v != nil {
+		v.captured = v.captured || v.fn != r.fn
+		return e
+	}
+	if r.all && globalNames[e.Value] {
+		if id, ok := r.hoistable(e.Value, e.Line()); ok {
+			return id
+		}
+	}
+	return e
+}
+
+// access hoists "library.field"; libraries cannot change.
+func (r *rewriter) access(e *ast.AttrGetExpr) ast.Expr {
+	if key, ok := e.Key.(*ast.StringExpr); ok && r.all && r.library(e.Object) && plainName(key.Value) {
+		library := e.Object.(*ast.IdentExpr).Value
+		if library != "_G" {
+			if id, ok := r.hoistable(library+"."+key.Value, e.Line()); ok {
+				return id
+			}
+		}
+	}
+	e.Object, e.Key = r.expr(e.Object), r.expr(e.Key)
+	return e
+}
+
+// plainName reports whether s has only letters, digits and underscores.
+func plainName(s string) bool {
+	for _, c := range []byte(s) {
+		if !lexAlpha(int(c)) && !lexDigit(int(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (r *rewriter) function(e *ast.FunctionExpr) {
+	r.fn++
+	r.open(false)
+	r.declare(e.ParList.Names...)
+	if e.ParList.HasVargs {
+		r.declare("arg")
+	}
+	e.Stmts = r.stmts(e.Stmts)
+	r.close()
+	r.fn--
+}
+
+func (r *rewriter) funcCall(e *ast.FuncCallExpr) ast.Expr {
+	if e.Func != nil {
+		e.Func = r.expr(e.Func)
+	} else {
+		e.Receiver = r.expr(e.Receiver)
+	}
+	e.Args = r.wide(r.exprs(e.Args), e.Line())
+	return e
+}
+
+// multiple reports whether e gives all its values as the last of a list.
+func multiple(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.FuncCallExpr:
+		return !e.AdjustRet
+	case *ast.Comma3Expr:
+		return !e.AdjustRet
+	}
+	return false
+}
+
+// wide passes the tail of a long list through a table, to save registers.
+func (r *rewriter) wide(list []ast.Expr, line int) []ast.Expr {
+	if len(list) <= wideList {
+		return list
+	}
+	head, tail := list[:wideList-1:wideList-1], list[wideList-1:]
+	var rest []ast.Expr
+	if last := len(tail) - 1; multiple(tail[last]) {
+		tail, rest = tail[:last], []ast.Expr{tail[last]}
+	}
+	table := at(&ast.TableExpr{}, line, line)
+	for _, e := range tail {
+		oneValue(e)
+		table.Fields = append(table.Fields, &ast.Field{Value: e})
+	}
+	count := at(&ast.NumberExpr{Value: strconv.Itoa(len(tail))}, line, 0)
+	args := append([]ast.Expr{count, r.pieces(table)}, rest...)
+	spread := r.call(helperSpread, line, args...)
+	spread.AdjustRet = false
+	return append(head, spread)
+}
+
+// logical folds constant left operands, whose jumps the compiler gets wrong at the start of a loop.
+func (r *rewriter) logical(e *ast.LogicalOpExpr) ast.Expr {
+	e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+	truth, ok := constant(e.Lhs)
+	if !ok {
+		return e
+	}
+	if truth == (e.Operator == "and") {
+		oneValue(e.Rhs)
+		return e.Rhs
+	}
+	return e.Lhs
+}
+
+func (r *rewriter) not(e *ast.UnaryNotOpExpr) ast.Expr {
+	e.Expr = r.expr(e.Expr)
+	truth, ok := constant(e.Expr)
+	switch {
+	case !ok:
+		return e
+	case truth:
+		return at(&ast.FalseExpr{}, e.Line(), 0)
+	}
+	return at(&ast.TrueExpr{}, e.Line(), 0)
+}
+
+// concat makes one call of a whole chain; ".." is right associative, so a long chain nests on the right.
+func (r *rewriter) concat(e *ast.StringConcatOpExpr) ast.Expr {
+	var operands []ast.Expr
+	var rest ast.Expr = e
+	for {
+		next, ok := rest.(*ast.StringConcatOpExpr)
+		if !ok {
+			operands = append(operands, r.expr(rest))
+			break
+		}
+		operands = append(operands, r.expr(next.Lhs))
+		rest = next.Rhs
+	}
+	for len(operands) > wideList {
+		cut := len(operands) - wideList
+		tail := r.call(helperConcat, e.Line(), r.single(operands[cut:])...)
+		operands = append(operands[:cut:cut], tail)
+	}
+	return r.call(helperConcat, e.Line(), r.single(operands)...)
+}
+
+// single cuts the last of a list to one value.
+func (r *rewriter) single(list []ast.Expr) []ast.Expr {
+	oneValue(list[len(list)-1])
+	return list
+}
+
+// arith sends "%" to a helper: Lua computes a - floor(a/b)*b, the machine an exact remainder. They agree for
+// divisors that are powers of two.
+func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
+	e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+	if e.Operator != "%" || powerOfTwo(e.Rhs) {
+		return e
+	}
+	return r.call(helperMod, e.Line(), r.single([]ast.Expr{e.Lhs, e.Rhs})...)
+}
+
+func powerOfTwo(e ast.Expr) bool {
+	n, ok := e.(*ast.NumberExpr)
+	if !ok {
+		return false
+	}
+	f, err := strconv.ParseFloat(n.Value, 64)
+	if err != nil {
+		return false
+	}
+	fraction, _ := math.Frexp(f)
+	return fraction == 0.5
+}
+
+func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
+	for _, f := range e.Fields {
+		if f.Key != nil {
+			f.Key = r.expr(f.Key)
+		}
+		f.Value = r.expr(f.Value)
+	}
+	return r.pieces(e)
+}
+
+// pieces repairs a constructor: a keyed last value must not spill into the list, and a list that the compiler
+// would store twice, or not at all, is cut into tables {list, count, keyed, list, count, keyed...} for a helper.
+func (r *rewriter) pieces(e *ast.TableExpr) ast.Expr {
+	items, cut := 0, false
+	for i, f := range e.Fields {
+		full := items > 0 && items%flushSize == 0
+		last := i == len(e.Fields)-1
+		if f.Key != nil {
+			oneValue(f.Value)
+			cut = cut || full
+		} else {
+			cut = cut || last && full && multiple(f.Value)
+			items++
+		}
+	}
+	if !cut && items <= maxFlushed {
+		return e
+	}
+	return r.cut(e)
+}
+
+func (r *rewriter) cut(e *ast.TableExpr) ast.Expr {
+	line, last := e.Line(), e.LastLine()
+	parts := at(&ast.TableExpr{}, line, last)
+	list, keyed := at(&ast.TableExpr{}, line, last), at(&ast.TableExpr{}, line, last)
+	flush := func(open bool) {
+		count := len(list.Fields)
+		if open {
+			count = -1
+		}
+		number := at(&ast.NumberExpr{Value: strconv.Itoa(count)}, line, 0)
+		for _, part := range []ast.Expr{list, number, keyed} {
+			parts.Fields = append(parts.Fields, &ast.Field{Value: part})
+		}
+		list, keyed = at(&ast.TableExpr{}, line, last), at(&ast.TableExpr{}, line, last)
+	}
+	for i, f := range e.Fields {
+		open := i == len(e.Fields)-1 && f.Key == nil && multiple(f.Value)
+		switch {
+		case f.Key != nil:
+			keyed.Fields = append(keyed.Fields, f)
+			continue
+		case len(keyed.Fields) > 0, len(list.Fields) == flushSize*200, open && len(list.Fields) > 0:
+			flush(false)
+		}
+		list.Fields = append(list.Fields, f)
+		if open {
+			flush(true)
+		}
+	}
+	if len(list.Fields)+len(keyed.Fields) > 0 {
+		flush(false)
+	}
+	return r.call(helperTable, line, parts)
+}

@@ -1,0 +1,224 @@
+package luabridge
+
+import (
+	"math"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// frontHelper is a Go function that rewritten programs call under a hidden global name.
+type frontHelper struct {
+	name string
+	fn   lua.LGFunction
+}
+
+// frontHelpers must be set in the globals of every state that runs rewritten programs. Their frames are not
+// visible to scripts in the reference implementation.
+var frontHelpers = []frontHelper{
+	{helperConcat, luaConcat},
+	{helperMod, luaMod},
+	{helperFor, luaFor},
+	{helperLimit, luaForLimit},
+	{helperReadonly, luaReadonly},
+	{helperTable, luaTable},
+	{helperSpread, luaSpread},
+}
+
+const (
+	maxConcat   = 1 << 29 // bytes in the result of ".."
+	numberWidth = 24      // bytes that a number takes as text, at most
+)
+
+// callerError raises msg with the position of the code that called the running helper.
+func callerError(L *lua.LState, msg string) {
+	if f := currentFrame(L); f != nil {
+		raise(lua.LString(f.Parent.where() + msg))
+	}
+	raise(lua.LString(L.Where(1) + " " + msg))
+}
+
+// operandError raises Lua's error for argument n of the running helper: "attempt to WHAT local 'x' (a nil value)".
+func operandError(L *lua.LState, what string, n int, value lua.LValue) {
+	text := "a " + typeName(value) + " value"
+	if f := currentFrame(L); f != nil {
+		if inst, ok := f.Parent.instruction(); ok {
+			text = f.Parent.describe(argA(inst)+n, typeName(value))
+		}
+	}
+	callerError(L, "attempt to "+what+" "+text)
+}
+
+// metamethod is the event's handler of a table or userdata, or nil. Strings have none that could differ.
+func metamethod(L *lua.LState, event string, values ...lua.LValue) lua.LValue {
+	for _, value := range values {
+		if _, text := value.(lua.LString); text {
+			continue
+		}
+		if fn := L.GetMetaField(value, event); fn != lua.LNil {
+			return fn
+		}
+	}
+	return lua.LNil
+}
+
+// callMeta runs a metamethod on two operands. Anything callable will do.
+func callMeta(L *lua.LState, fn, left, right lua.LValue) lua.LValue {
+	L.Push(fn)
+	L.Push(left)
+	L.Push(right)
+	L.Call(2, 1)
+	result := L.Get(-1)
+	L.Pop(1)
+	return result
+}
+
+// luaConcat is ".." for a whole chain of operands.
+func luaConcat(L *lua.LState) int {
+	n := L.GetTop()
+	size := 0
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			size += len(v)
+		case lua.LNumber:
+			size += numberWidth
+		default:
+			L.Push(concatSlow(L, n))
+			return 1
+		}
+	}
+	L.Push(joinArgs(L, 1, n, size))
+	return 1
+}
+
+// joinArgs concatenates arguments first..last, all strings or numbers; size is an upper bound.
+func joinArgs(L *lua.LState, first, last, size int) lua.LString {
+	if size > maxConcat {
+		callerError(L, "not enough memory")
+	}
+	var out strings.Builder
+	var digits [2 * numberWidth]byte
+	out.Grow(size)
+	for i := first; i <= last; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			out.WriteString(string(v))
+		case lua.LNumber:
+			out.Write(appendNumber14(digits[:0], float64(v)))
+		}
+	}
+	return lua.LString(out.String())
+}
+
+// concatSlow works from the right, as Lua does, and asks metamethods for what is neither string nor number.
+func concatSlow(L *lua.LState, n int) lua.LValue {
+	acc := L.Get(n)
+	for i := n - 1; i >= 1; i-- {
+		left := L.Get(i)
+		a, leftText := toText(left)
+		b, rightText := toText(acc)
+		if leftText && rightText {
+			if len(a)+len(b) > maxConcat {
+				callerError(L, "not enough memory")
+			}
+			acc = lua.LString(a + b)
+			continue
+		}
+		fn := metamethod(L, "__concat", left, acc)
+		if fn == lua.LNil {
+			if leftText {
+				operandError(L, "concatenate", i+1, acc)
+			}
+			operandError(L, "concatenate", i, left)
+		}
+		acc = callMeta(L, fn, left, acc)
+	}
+	return acc
+}
+
+// luaMod is "a % b" as Lua 5.1 computes it. The conversion keeps the product from being fused into the subtraction.
+func luaMod(L *lua.LState) int {
+	left, right := L.Get(1), L.Get(2)
+	a, ok := toNumber(left)
+	b, ok2 := toNumber(right)
+	if ok && ok2 {
+		L.Push(lua.LNumber(a - float64(math.Floor(a/b)*b)))
+		return 1
+	}
+	fn := metamethod(L, "__mod", left, right)
+	if fn == lua.LNil {
+		if !ok {
+			operandError(L, "perform arithmetic on", 1, left)
+		}
+		operandError(L, "perform arithmetic on", 2, right)
+	}
+	L.Push(callMeta(L, fn, left, right))
+	return 1
+}
+
+// forNumber converts one bound of a numeric for.
+func forNumber(L *lua.LState, n int, what string) lua.LValue {
+	value := L.Get(n)
+	if _, ok := value.(lua.LNumber); ok {
+		return value
+	}
+	f, ok := toNumber(value)
+	if !ok {
+		callerError(L, "'for' "+what+" must be a number")
+	}
+	return lua.LNumber(f)
+}
+
+// luaFor returns initial value, limit and step of a numeric for as numbers.
+func luaFor(L *lua.LState) int {
+	for i, what := range [...]string{"initial value", "limit", "step"} {
+		L.Push(forNumber(L, i+1, what))
+	}
+	return 3
+}
+
+func luaForLimit(L *lua.LState) int {
+	L.Push(forNumber(L, 1, "limit"))
+	return 1
+}
+
+func luaReadonly(L *lua.LState) int {
+	callerError(L, readOnlyText)
+	return 0
+}
+
+// luaTable joins the pieces of a constructor: {list, count, keyed, ...}; a count of -1 is "all there is".
+func luaTable(L *lua.LState) int {
+	parts := L.CheckTable(1)
+	whole := L.CreateTable(parts.Len()/3*flushSize, 0)
+	base := 0
+	for i := 1; i < parts.Len(); i += 3 {
+		list := parts.RawGetInt(i).(*lua.LTable)
+		count := int(parts.RawGetInt(i + 1).(lua.LNumber))
+		if count < 0 {
+			count = list.MaxN()
+		}
+		for k := 1; k <= count; k++ {
+			if value := list.RawGetInt(k); value != lua.LNil {
+				whole.RawSetInt(base+k, value)
+			}
+		}
+		base += count
+		parts.RawGetInt(i + 2).(*lua.LTable).ForEach(whole.RawSet)
+	}
+	L.Push(whole)
+	return 1
+}
+
+// luaSpread returns count elements of a table and then its other arguments.
+func luaSpread(L *lua.LState) int {
+	count, list, top := L.CheckInt(1), L.CheckTable(2), L.GetTop()
+	for i := 1; i <= count; i++ {
+		L.Push(list.RawGetInt(i))
+	}
+	for i := 3; i <= top; i++ {
+		L.Push(L.Get(i))
+	}
+	return count + top - 2
+}

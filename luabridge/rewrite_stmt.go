@@ -1,0 +1,239 @@
+package luabridge
+
+import (
+	"strconv"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// hidden names a variable that no script can spell. The parenthesis tells error texts that it is a temporary.
+func hidden(what string, i int) string { return "(" + what + strconv.Itoa(i) + ")" }
+
+func name(s string, line int) *ast.IdentExpr { return at(&ast.IdentExpr{Value: s}, line, 0) }
+
+func localStmt(line int, name string, e ast.Expr) *ast.LocalAssignStmt {
+	exprs := hideFromItself([]string{name}, []ast.Expr{e})
+	return at(&ast.LocalAssignStmt{Names: []string{name}, Exprs: exprs}, line, line)
+}
+
+func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
+	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
+		return r.assignOne(s)
+	}
+	return r.assignMany(s)
+}
+
+// assignOne rewrites "target = value".
+func (r *rewriter) assignOne(s *ast.AssignStmt) ast.Stmt {
+	target := s.Lhs[0]
+	if access, ok := target.(*ast.AttrGetExpr); ok {
+		return r.assignField(s, access)
+	}
+	value := r.expr(s.Rhs[0])
+	s.Rhs[0] = value
+	id := target.(*ast.IdentExpr)
+	switch v := r.lookup(id.Value); {
+	case v == nil:
+		return r.readonly(id.Line(), value)
+	case v.fn != r.fn:
+		v.captured = true
+		return s
+	}
+	switch e := value.(type) {
+	case *ast.FuncCallExpr:
+		e.AdjustRet = false // the target takes one value anyway
+	case *ast.Comma3Expr:
+		e.AdjustRet = false
+	case *ast.LogicalOpExpr: // compiled into the target piece by piece, which the operands would see
+		temp := hidden("value", 1)
+		s.Rhs[0] = name(temp, s.Line())
+		return block(s.Line(), s.LastLine(), localStmt(s.Line(), temp, value), s)
+	}
+	return s
+}
+
+// readonly raises the error for a write to a read-only table after the values have been computed.
+func (r *rewriter) readonly(line int, values ...ast.Expr) ast.Stmt {
+	call := r.call(helperReadonly, line, values...)
+	call.AdjustRet = false
+	return at(&ast.FuncCallStmt{Expr: call}, line, line)
+}
+
+// library reports whether e is one of the server's read-only tables.
+func (r *rewriter) library(e ast.Expr) bool {
+	name, ok := r.global(e)
+	return ok && libraries[name]
+}
+
+// assignField rewrites "object[key] = value". Lua reads a key in a local variable when it stores, after the value.
+func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
+	if r.library(access.Object) {
+		return r.readonly(access.Line(), r.expr(access.Key), r.expr(s.Rhs[0]))
+	}
+	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
+	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
+	s.Rhs[0] = r.expr(s.Rhs[0])
+	if !late {
+		return s
+	}
+	var stmts []ast.Stmt
+	line := access.Line()
+	if r.local(access.Object) == nil {
+		temp := hidden("object", 1)
+		stmts = append(stmts, localStmt(line, temp, access.Object))
+		access.Object = name(temp, line)
+	}
+	temp := hidden("value", 1)
+	stmts = append(stmts, localStmt(line, temp, s.Rhs[0]))
+	s.Rhs[0] = name(temp, line)
+	return block(s.Line(), s.LastLine(), append(stmts, s)...)
+}
+
+// mayCall reports whether evaluating e can run other Lua code, metamethods aside.
+func mayCall(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.FuncCallExpr:
+		return true
+	case *ast.AttrGetExpr:
+		return mayCall(e.Object) || mayCall(e.Key)
+	case *ast.LogicalOpExpr:
+		return mayCall(e.Lhs) || mayCall(e.Rhs)
+	case *ast.RelationalOpExpr:
+		return mayCall(e.Lhs) || mayCall(e.Rhs)
+	case *ast.ArithmeticOpExpr:
+		return mayCall(e.Lhs) || mayCall(e.Rhs)
+	case *ast.StringConcatOpExpr:
+		return mayCall(e.Lhs) || mayCall(e.Rhs)
+	case *ast.UnaryMinusOpExpr:
+		return mayCall(e.Expr)
+	case *ast.UnaryNotOpExpr:
+		return mayCall(e.Expr)
+	case *ast.UnaryLenOpExpr:
+		return mayCall(e.Expr)
+	case *ast.TableExpr:
+		return len(e.Fields) > 0
+	}
+	return false
+}
+
+// assignMany rewrites a multiple assignment: targets' tables and keys, then values, go to temporaries; the
+// stores happen from right to left.
+func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
+	var stmts []ast.Stmt
+	line := s.LastLine()
+	keep := func(what string, i int, e ast.Expr, later []ast.Expr) ast.Expr {
+		if _, ok := constant(e); ok {
+			return e
+		}
+		if v := r.local(e); v != nil && !r.assigns(later, v) {
+			return e
+		}
+		temp := hidden(what, i)
+		stmts = append(stmts, localStmt(e.Line(), temp, r.expr(e)))
+		return name(temp, e.Line())
+	}
+	for i, target := range s.Lhs {
+		if a, ok := target.(*ast.AttrGetExpr); ok && !r.library(a.Object) {
+			a.Object = keep("object", i, a.Object, s.Lhs[i+1:])
+			a.Key = keep("key", i, a.Key, s.Lhs[i+1:])
+		}
+	}
+	values := at(&ast.LocalAssignStmt{Exprs: r.exprs(s.Rhs)}, line, line)
+	for i := range s.Lhs {
+		values.Names = append(values.Names, hidden("value", i))
+	}
+	values.Exprs = hideFromItself(values.Names, values.Exprs)
+	stmts = append(stmts, values)
+	for i := len(s.Lhs) - 1; i >= 0; i-- {
+		stmts = append(stmts, r.store(s.Lhs[i], name(hidden("value", i), line), line))
+	}
+	return block(s.Line(), s.LastLine(), stmts...)
+}
+
+// assigns reports whether one of targets is the local variable v.
+func (r *rewriter) assigns(targets []ast.Expr, v *variable) bool {
+	for _, t := range targets {
+		if r.local(t) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// store assigns a temporary to a target whose parts are rewritten already.
+func (r *rewriter) store(target ast.Expr, value ast.Expr, line int) ast.Stmt {
+	if a, ok := target.(*ast.AttrGetExpr); ok && r.library(a.Object) {
+		return r.readonly(a.Line(), value)
+	}
+	if id, ok := target.(*ast.IdentExpr); ok {
+		v := r.lookup(id.Value)
+		if v == nil {
+			return r.readonly(id.Line(), value)
+		}
+		v.captured = v.captured || v.fn != r.fn
+	}
+	return at(&ast.AssignStmt{Lhs: []ast.Expr{target}, Rhs: []ast.Expr{value}}, line, line)
+}
+
+// numeric reports whether e can only give a number (or a metamethod's result).
+func numeric(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.NumberExpr, *ast.UnaryLenOpExpr, *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr:
+		return true
+	case *ast.FuncCallExpr:
+		id, ok := e.Func.(*ast.IdentExpr)
+		return ok && (id.Value == helperMod)
+	}
+	return false
+}
+
+// numberFor converts bounds that may be strings, as Lua does when the loop starts.
+func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
+	if s.Step == nil {
+		s.Step = at(&ast.NumberExpr{Value: "1"}, s.Line(), 0)
+	}
+	s.Init, s.Limit, s.Step = r.expr(s.Init), r.expr(s.Limit), r.expr(s.Step)
+	s.Stmts = r.loop(s.Stmts, nil, s.Name)
+	_, fixed := s.Step.(*ast.NumberExpr)
+	switch {
+	case numeric(s.Init) && numeric(s.Limit) && numeric(s.Step):
+		return s
+	case numeric(s.Init) && fixed:
+		s.Limit = r.call(helperLimit, s.Line(), s.Limit)
+		return s
+	}
+	line := s.Line()
+	call := r.call(helperFor, line, s.Init, s.Limit, s.Step)
+	call.AdjustRet = false
+	bounds := at(&ast.LocalAssignStmt{Exprs: []ast.Expr{call}}, line, line)
+	for i, e := range []*ast.Expr{&s.Init, &s.Limit, &s.Step} {
+		temp := hidden("bound", i)
+		bounds.Names = append(bounds.Names, temp)
+		*e = name(temp, line)
+	}
+	return block(line, s.LastLine(), bounds, s)
+}
+
+// genericFor gives the loop exactly three expressions, or one call: the compiler adjusts nothing else.
+func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
+	s.Exprs = r.exprs(s.Exprs)
+	s.Stmts = keepJumpAway(r.loop(s.Stmts, nil, s.Names...))
+	last := s.Exprs[len(s.Exprs)-1]
+	if multiple(last) && len(s.Exprs) == 1 {
+		return s
+	}
+	if !multiple(last) && len(s.Exprs) <= 3 {
+		for len(s.Exprs) < 3 {
+			s.Exprs = append(s.Exprs, at(&ast.NilExpr{}, s.Line(), 0))
+		}
+		return s
+	}
+	state := at(&ast.LocalAssignStmt{Exprs: s.Exprs}, s.Line(), s.Line())
+	s.Exprs = nil
+	for i := range 3 {
+		temp := hidden("for", i)
+		state.Names = append(state.Names, temp)
+		s.Exprs = append(s.Exprs, name(temp, s.Line()))
+	}
+	return block(s.Line(), s.LastLine(), state, s)
+}

@@ -1,0 +1,211 @@
+package luabridge
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// ScriptFlags are what a script's shebang line declares.
+type ScriptFlags struct {
+	HasShebang     bool // without one the script runs in compatibility mode
+	NoWrites       bool
+	AllowOOM       bool
+	AllowStale     bool
+	NoCluster      bool
+	AllowCrossSlot bool
+}
+
+// Script is one compiled script. It is immutable and may be used by any Interp.
+type Script struct {
+	SHA    string // lower-case hex SHA-1 of Source
+	Source string
+	Flags  ScriptFlags
+
+	proto *lua.FunctionProto
+	binds []string // hoisted globals, in the order of the main function's parameters
+}
+
+// scriptName is the chunk name in positions: "user_script:1:".
+const scriptName = "user_script"
+
+// SHA1Hex is the lower-case hexadecimal SHA-1 by which EVALSHA names a script.
+func SHA1Hex(source string) string {
+	sum := sha1.Sum([]byte(source))
+	return hex.EncodeToString(sum[:])
+}
+
+// Compile compiles the source text of an EVAL script. The text of an error is
+// the complete error reply: "ERR Error compiling script (new function): ...".
+func Compile(source string) (*Script, error) {
+	s := &Script{SHA: SHA1Hex(source), Source: source}
+	n, err := s.Flags.parse(source)
+	if err != nil {
+		return nil, err
+	}
+	proto, binds, err := compileMain(source[n:])
+	if err != nil {
+		return nil, fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
+	}
+	s.proto, s.binds = proto, binds
+	return s, nil
+}
+
+// parse reads the shebang line of a script, if there is one, and returns its
+// length without the line feed.
+func (f *ScriptFlags) parse(source string) (int, error) {
+	if !strings.HasPrefix(source, "#!") {
+		return 0, nil
+	}
+	line, _, ok := strings.Cut(source, "\n")
+	if !ok {
+		return 0, fmt.Errorf("ERR Invalid script shebang")
+	}
+	words, ok := splitWords(line)
+	if !ok || len(words) == 0 {
+		return 0, fmt.Errorf("ERR Invalid engine in script shebang")
+	}
+	if words[0] != "#!lua" {
+		return 0, fmt.Errorf("ERR %s", oneLine("Unexpected engine in script shebang: "+words[0]))
+	}
+	f.HasShebang = true
+	for _, w := range words[1:] {
+		list, ok := strings.CutPrefix(w, "flags=")
+		if !ok {
+			return 0, fmt.Errorf("ERR %s", oneLine("Unknown lua shebang option: "+w))
+		}
+		if err := f.set(list); err != nil {
+			return 0, err
+		}
+	}
+	return len(line), nil
+}
+
+// set sets the flags in a comma-separated list.
+func (f *ScriptFlags) set(list string) error {
+	if list == "" {
+		return nil
+	}
+	for _, name := range strings.Split(list, ",") {
+		switch name {
+		case "no-writes":
+			f.NoWrites = true
+		case "allow-oom":
+			f.AllowOOM = true
+		case "allow-stale":
+			f.AllowStale = true
+		case "no-cluster":
+			f.NoCluster = true
+		case "allow-cross-slot-keys":
+			f.AllowCrossSlot = true
+		default:
+			return fmt.Errorf("ERR %s", oneLine("Unexpected flag in script shebang: "+name))
+		}
+	}
+	return nil
+}
+
+// compileMain compiles the text of a main function.
+func compileMain(text string) (*lua.FunctionProto, []string, error) {
+	chunk, binds, err := frontEnd(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	proto, err := compileChunk(chunk, scriptName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(binds) > 0 {
+		proto = proto.FunctionPrototypes[0] // the function that the chunk returns
+		proto.IsVarArg &^= lua.VarArgNeedsArg
+	}
+	return proto, binds, nil
+}
+
+// compileChunk compiles a syntax tree. The compiler panics on what it cannot
+// express, such as a function that needs more registers than there are.
+func compileChunk(chunk []ast.Stmt, name string) (proto *lua.FunctionProto, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s:1: function or expression too complex", name)
+		}
+	}()
+	proto, err = lua.Compile(chunk, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: function or expression too complex", name)
+	}
+	proto.IsVarArg &^= lua.VarArgNeedsArg // the main function has no use for "arg"
+	return proto, nil
+}
+
+// oneLine makes a text fit for an error reply, which ends at a line break.
+func oneLine(s string) string {
+	if !strings.ContainsAny(s, "\r\n") {
+		return s
+	}
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
+}
+
+// splitWords splits a line at white space, with "double" (and escapes) and
+// 'single' quotes; false when a quote is not closed properly.
+func splitWords(line string) ([]string, bool) {
+	var words []string
+	for {
+		for line != "" && isSpace(line[0]) {
+			line = line[1:]
+		}
+		if line == "" {
+			return words, true
+		}
+		word, rest, ok := nextWord(line)
+		if !ok {
+			return nil, false
+		}
+		words, line = append(words, word), rest
+	}
+}
+
+// nextWord reads one word of a line that does not begin with white space.
+func nextWord(line string) (word, rest string, ok bool) {
+	var b strings.Builder
+	quote := byte(0)
+	i := 0
+	for ; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == 0 && isSpace(c):
+			return b.String(), line[i:], true
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote != 0 && c == quote:
+			quote = 0
+			if i+1 < len(line) && !isSpace(line[i+1]) {
+				return "", "", false
+			}
+		case quote == '"' && c == '\\' && i+1 < len(line), quote == '\'' && strings.HasPrefix(line[i:], `\'`):
+			i += unescape(&b, line[i+1:], quote)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), "", quote == 0
+}
+
+// unescape writes the character that an escape stands for (s begins after the
+// backslash) and returns how many bytes of s it took.
+func unescape(b *strings.Builder, s string, quote byte) int {
+	if quote == '"' && s[0] == 'x' && len(s) > 2 && hexValue(s[1]) >= 0 && hexValue(s[2]) >= 0 {
+		b.WriteByte(byte(hexValue(s[1])<<4 | hexValue(s[2])))
+		return 3
+	}
+	c := s[0]
+	if i := strings.IndexByte("nrtba", c); i >= 0 && quote == '"' {
+		c = "\n\r\t\b\a"[i]
+	}
+	b.WriteByte(c)
+	return 1
+}

@@ -1,0 +1,152 @@
+package luabridge
+
+import (
+	"reflect"
+	"unsafe"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// This is the only file that reaches unexported fields of gopher-lua: the call
+// frames (for PUC's error texts and positions) and the open upvalues (a failed
+// pcall must close those of the frames it unwinds, and no others). The layout
+// is compared with the mirrors below once at start-up; when it differs, frames
+// are unknown: errors lose variable names and gopher-lua's own rules for
+// upvalues apply.
+
+// frame mirrors gopher-lua's callFrame.
+type frame struct {
+	Idx        int
+	Fn         *lua.LFunction
+	Parent     *frame
+	Pc         int
+	Base       int
+	LocalBase  int
+	ReturnBase int
+	NArgs      int
+	NRet       int
+	TailCall   int
+}
+
+// upvalue mirrors gopher-lua's Upvalue.
+type upvalue struct {
+	next   *upvalue
+	reg    unsafe.Pointer
+	index  int
+	value  lua.LValue
+	closed bool
+}
+
+// registry mirrors the start of gopher-lua's registry.
+type registry struct {
+	array []lua.LValue
+	top   int
+}
+
+// layout holds the offsets of LState's fields; ok is false when gopher-lua's
+// structures are not the ones mirrored here.
+var layout = findLayout()
+
+type stateLayout struct {
+	ok                                      bool
+	reg, currentFrame, uvcache, hasErrorFun uintptr
+}
+
+func findLayout() stateLayout {
+	st := reflect.TypeOf(lua.LState{})
+	reg, ok1 := st.FieldByName("reg")
+	cur, ok2 := st.FieldByName("currentFrame")
+	uvs, ok3 := st.FieldByName("uvcache")
+	hef, ok4 := st.FieldByName("hasErrorFunc")
+	ok := ok1 && ok2 && ok3 && ok4 &&
+		sameStruct(reg.Type, reflect.TypeOf((*registry)(nil)), false) &&
+		sameStruct(cur.Type, reflect.TypeOf((*frame)(nil)), true) &&
+		sameStruct(uvs.Type, reflect.TypeOf((*upvalue)(nil)), true) &&
+		hef.Type.Kind() == reflect.Bool
+	if !ok {
+		return stateLayout{}
+	}
+	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset}
+}
+
+// sameStruct compares what two pointer types point to, field by field: name,
+// kind and offset. With whole set neither may have more fields.
+func sameStruct(have, want reflect.Type, whole bool) bool {
+	if have.Kind() != reflect.Pointer || have.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	h, w := have.Elem(), want.Elem()
+	if h.NumField() < w.NumField() || whole && h.NumField() != w.NumField() {
+		return false
+	}
+	for i := range w.NumField() {
+		hf, wf := h.Field(i), w.Field(i)
+		kind := hf.Type.Kind()
+		if kind == reflect.Pointer && wf.Type.Kind() == reflect.UnsafePointer {
+			kind = reflect.UnsafePointer
+		}
+		if hf.Name != wf.Name || hf.Offset != wf.Offset || kind != wf.Type.Kind() {
+			return false
+		}
+	}
+	return true
+}
+
+func field[T any](L *lua.LState, offset uintptr) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(L), offset))
+}
+
+// currentFrame is the running function's frame, nil when frames are unknown.
+func currentFrame(L *lua.LState) *frame {
+	if !layout.ok {
+		return nil
+	}
+	return *field[*frame](L, layout.currentFrame)
+}
+
+// register is the value in an absolute register; false when it has none.
+func register(L *lua.LState, index int) (lua.LValue, bool) {
+	if !layout.ok {
+		return nil, false
+	}
+	reg := *field[*registry](L, layout.reg)
+	if index < 0 || index >= len(reg.array) || reg.array[index] == nil {
+		return nil, false
+	}
+	return reg.array[index], true
+}
+
+// stackTop is the absolute register after the last one in use.
+func stackTop(L *lua.LState) int {
+	if !layout.ok {
+		return 0
+	}
+	return (*field[*registry](L, layout.reg)).top
+}
+
+// keepErrorHandler tells gopher-lua that an error handler is still in force. Its
+// PCall forgets that when an inner PCall returns, and then an error anywhere
+// closes every open upvalue of every frame.
+func keepErrorHandler(L *lua.LState) {
+	if layout.ok {
+		*field[bool](L, layout.hasErrorFun) = true
+	}
+}
+
+// closeUpvalues closes and unlinks the open upvalues at or above the absolute
+// register base.
+func closeUpvalues(L *lua.LState, base int) {
+	if !layout.ok {
+		return
+	}
+	link := field[*upvalue](L, layout.uvcache)
+	for *link != nil {
+		uv := *link
+		if uv.index < base {
+			link = &uv.next
+			continue
+		}
+		(*lua.Upvalue)(unsafe.Pointer(uv)).Close()
+		*link = uv.next
+	}
+}

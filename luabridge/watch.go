@@ -1,0 +1,127 @@
+package luabridge
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+)
+
+// interruptText is the virtual machine's message when the watch stops it. No
+// script error can have this text unless the watch has tripped as well.
+const interruptText = "script interrupted"
+
+var errInterrupted = errors.New(interruptText)
+
+// watch stops a script: it is the context of the Lua state, whose Done the
+// virtual machine asks before every instruction. It answers nil until an
+// interrupt, the poll hook or the memory limit trips it, and from then on a
+// closed channel, so that no pcall in the script can swallow the stop.
+type watch struct {
+	left    int   // instructions until the next look at the outside
+	done    int64 // instructions before the last look
+	every   int
+	poll    func() (stop bool, reason string)
+	limit   uint64 // bytes that the heap may grow during one run
+	base    uint64 // heap at the first look, 0 before it
+	tripped bool
+	reason  string
+	closed  chan struct{}
+	request atomic.Pointer[string] // set by Interrupt, from any goroutine
+}
+
+var _ context.Context = (*watch)(nil)
+
+// start arms the watch for one run.
+func (w *watch) start() {
+	w.left, w.base, w.tripped, w.reason = w.every, 0, false, ""
+	w.request.Store(nil)
+}
+
+// Done is nil while the script may go on.
+func (w *watch) Done() <-chan struct{} {
+	w.left--
+	if w.left > 0 || !w.look() {
+		return nil
+	}
+	return w.closed
+}
+
+// Err is the error that the virtual machine raises after Done.
+func (w *watch) Err() error { return errInterrupted }
+
+// Deadline reports that there is none.
+func (w *watch) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Value holds nothing.
+func (w *watch) Value(any) any { return nil }
+
+// look asks everything that can stop the script and reports whether it must
+// stop.
+func (w *watch) look() bool {
+	if w.tripped {
+		return true
+	}
+	w.done += int64(w.every)
+	w.left = w.every
+	if r := w.request.Load(); r != nil {
+		return w.trip(*r)
+	}
+	if w.poll != nil {
+		if stop, reason := w.poll(); stop {
+			return w.trip(reason)
+		}
+	}
+	if w.overMemory() {
+		return w.trip("not enough memory")
+	}
+	return false
+}
+
+// instructions is how many instructions, roughly, have run so far.
+func (w *watch) instructions() int64 { return w.done + int64(w.every-w.left) }
+
+func (w *watch) trip(reason string) bool {
+	w.tripped, w.reason = true, reason
+	return true
+}
+
+// overMemory reports whether the heap has grown past the limit since the first
+// look of this run. Garbage does not count: it is collected before the verdict.
+func (w *watch) overMemory() bool {
+	now := heapBytes()
+	if w.base == 0 {
+		w.base = max(now, 1)
+	}
+	if now < w.base+w.limit {
+		return false
+	}
+	runtime.GC()
+	return heapBytes() >= w.base+w.limit
+}
+
+func heapBytes() uint64 {
+	sample := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample[:])
+	return sample[0].Value.Uint64()
+}
+
+// step counts n units of work done inside one Go function, which the virtual
+// machine cannot interrupt, and stops the script when the watch says so.
+func (v *vm) step(n int) {
+	w := &v.in.watch
+	w.left -= n
+	if w.left <= 0 && w.look() {
+		raise(errInterruptedValue)
+	}
+}
+
+// grow accounts for a new string of n bytes and refuses one that is too long.
+func (v *vm) grow(n int) {
+	if n > v.in.maxString {
+		raise(errMemoryValue)
+	}
+	v.step(n >> 6)
+}

@@ -1,0 +1,257 @@
+package resp
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxSpare is the largest output buffer, in bytes, that is kept for reuse.
+const maxSpare = 64 << 10
+
+// Conn is the server's side of one connection, as the engine sees it. Its
+// methods may be called from any goroutine and never block.
+type Conn struct {
+	server  *Server
+	nc      net.Conn
+	io      connIO
+	in      CommandReader
+	session Session // nil if rejected
+	reject  string
+
+	fd            int
+	remote, local string
+
+	kicked  atomic.Bool
+	dead    atomic.Bool
+	pending atomic.Int64
+
+	mu      sync.Mutex    // guards the two fields below; never held over I/O
+	queue   [][]byte      // output for the writer goroutine
+	writing chan struct{} // closed when that goroutine ends; nil if there is none
+}
+
+// connIO is what a connection's loop needs beyond net.Conn.
+type connIO interface {
+	// fill reads once into in, which has no buffer while nothing is there.
+	fill(in *CommandReader) error
+
+	// tryWrite writes what the peer takes without waiting, possibly nothing.
+	tryWrite(p []byte) (int, error)
+}
+
+// outBuffer is a turn's output buffer between two turns.
+type outBuffer struct{ bytes []byte }
+
+var outPool = sync.Pool{New: func() any { return new(outBuffer) }}
+
+func newConn(s *Server, nc net.Conn) *Conn {
+	c := &Conn{server: s, nc: nc}
+	c.io, c.fd = newConnIO(nc)
+	c.local = addrText(nc.LocalAddr(), nil)
+	c.remote = addrText(nc.RemoteAddr(), nc.LocalAddr())
+	return c
+}
+
+// addrText is an address as CLIENT LIST prints it: "ip:port", or the server's
+// socket path and port 0 for both sides of a unix connection.
+func addrText(a, local net.Addr) string {
+	if a == nil {
+		return "?:0"
+	}
+	if a.Network() != "unix" {
+		return a.String()
+	}
+	if local != nil {
+		a = local
+	}
+	return a.String() + ":0"
+}
+
+// RemoteAddr is the peer's address as CLIENT LIST prints it.
+func (c *Conn) RemoteAddr() string { return c.remote }
+
+// LocalAddr is the server's address as CLIENT LIST prints it.
+func (c *Conn) LocalAddr() string { return c.local }
+
+// FD is the descriptor of the socket, or a small number for a connection
+// without one.
+func (c *Conn) FD() int { return c.fd }
+
+// Pending is the number of bytes returned by turns that the peer has not taken.
+func (c *Conn) Pending() int { return int(c.pending.Load()) }
+
+// Kick makes the connection call Turn soon even if the client sends nothing.
+// Kicks before that Turn count as one.
+func (c *Conn) Kick() {
+	if c.kicked.CompareAndSwap(false, true) {
+		// A deadline in the past stays, so a connection that is not in Read
+		// just now returns at once when it gets there: no wake-up is lost.
+		c.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// Abort closes the connection now; output that is not written is dropped.
+func (c *Conn) Abort() {
+	if c.dead.CompareAndSwap(false, true) {
+		closeSocket(c.nc)
+	}
+}
+
+// closeSocket closes without waiting: tls.Conn.Close would first try to send a
+// goodbye to a peer that may not read.
+func closeSocket(nc net.Conn) {
+	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		wrapped.NetConn().Close()
+	}
+	nc.Close()
+}
+
+// run is the connection's goroutine.
+func (c *Conn) run() {
+	defer c.server.forget(c)
+	if c.session != nil && c.reject == "" {
+		c.guard(c.loop)
+		c.guard(c.session.Close)
+	} else if c.reject != "" {
+		reply := Err(c.reject)
+		c.send(&outBuffer{}, Append(nil, &reply, 2))
+	}
+	c.flush()
+	c.Abort()
+}
+
+func (c *Conn) loop() {
+	for c.read() && c.turns() {
+	}
+}
+
+// read waits for input or a kick. It is false at the end of the input.
+func (c *Conn) read() bool {
+	err := c.io.fill(&c.in)
+	if err == nil {
+		return true
+	}
+	if c.dead.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if errors.Is(err, ErrQueryBuffer) {
+			c.Abort()
+		}
+		return false
+	}
+	// In this order: a kick from now on sets the deadline again, and one that
+	// came before has left its work for the turn that follows.
+	c.nc.SetReadDeadline(time.Time{})
+	c.kicked.Store(false)
+	return true
+}
+
+// turns runs the session until it wants input. It is false at the end.
+func (c *Conn) turns() bool {
+	for {
+		spare := outPool.Get().(*outBuffer)
+		out, next := c.session.Turn(&c.in, spare.bytes[:0])
+		if !c.send(spare, out) || next == NextClose {
+			return false
+		}
+		if next == NextRead {
+			return true
+		}
+	}
+}
+
+// send writes out, which it owns from now on, or leaves it to the writer
+// goroutine as far as the peer does not take it. It is false if the connection
+// is over.
+func (c *Conn) send(spare *outBuffer, out []byte) bool {
+	rest := out
+	if len(out) > 0 && c.writer() == nil {
+		n, err := c.io.tryWrite(out)
+		if err != nil {
+			c.Abort()
+		}
+		rest = out[n:]
+	}
+	if len(rest) > 0 && !c.dead.Load() {
+		if cap(out) <= maxSpare {
+			rest = bytes.Clone(rest)
+		}
+		c.enqueue(rest)
+	}
+	if cap(out) <= maxSpare {
+		spare.bytes = out
+		outPool.Put(spare)
+	}
+	return !c.dead.Load()
+}
+
+// writer is the channel that the writer goroutine closes, nil if there is none.
+func (c *Conn) writer() chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writing
+}
+
+// enqueue hands b to the writer goroutine. Only the connection's goroutine
+// calls it.
+func (c *Conn) enqueue(b []byte) {
+	if c.pending.Add(int64(len(b))) > c.server.maxPending {
+		c.Abort()
+	}
+	c.mu.Lock()
+	c.queue = append(c.queue, b)
+	start := c.writing == nil
+	if start {
+		c.writing = make(chan struct{})
+	}
+	c.mu.Unlock()
+	if start {
+		go c.write()
+	}
+}
+
+// write is the writer goroutine. It ends when the queue is empty.
+func (c *Conn) write() {
+	for {
+		c.mu.Lock()
+		queue := c.queue
+		c.queue = nil
+		if len(queue) == 0 {
+			close(c.writing)
+			c.writing = nil
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		for i, b := range queue {
+			if !c.dead.Load() {
+				if _, err := c.nc.Write(b); err != nil {
+					c.Abort()
+				}
+			}
+			c.pending.Add(-int64(len(b)))
+			queue[i] = nil
+		}
+	}
+}
+
+// flush waits until all output is written or the connection is aborted.
+func (c *Conn) flush() {
+	if done := c.writer(); done != nil {
+		<-done
+	}
+}
+
+// plainIO serves connections of which only net.Conn is known: TLS, wrappers,
+// sockets of other systems. All output goes through the writer goroutine.
+type plainIO struct{ net.Conn }
+
+func (p plainIO) fill(in *CommandReader) error {
+	_, err := in.Fill(p.Conn)
+	return err
+}
+
+func (p plainIO) tryWrite([]byte) (int, error) { return 0, nil }

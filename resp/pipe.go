@@ -1,0 +1,333 @@
+package resp
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// pipeLimit is the number of bytes one direction of an in-memory connection
+// holds before Write waits for the reader.
+const pipeLimit = 1 << 20
+
+// keptPipe is the largest empty buffer that a direction keeps.
+const keptPipe = 4 << 10
+
+// Listener is a net.Listener in memory. Unlike those of net.Pipe its
+// connections are buffered, so a long pipeline does not lock both sides. All
+// waiting is done on sync.Cond, which lets a synctest bubble's clock go on.
+type Listener struct {
+	mu      sync.Mutex
+	arrived sync.Cond
+	backlog []net.Conn
+	dialed  int
+	closed  bool
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+// NewListener returns an open listener.
+func NewListener() *Listener {
+	ln := new(Listener)
+	ln.arrived.L = &ln.mu
+	return ln
+}
+
+// Dial connects to the listener; it does not wait for Accept. Its error is
+// net.ErrClosed after Close.
+func (ln *Listener) Dial() (net.Conn, error) {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if ln.closed {
+		return nil, net.ErrClosed
+	}
+	// Ports as on the loopback, so that each client has its own address.
+	client, server := newPipe(memAddr(49152+ln.dialed%16384), ln.Addr())
+	ln.dialed++
+	ln.backlog = append(ln.backlog, server)
+	ln.arrived.Signal()
+	return client, nil
+}
+
+// Accept waits for a Dial. Its error is net.ErrClosed after Close.
+func (ln *Listener) Accept() (net.Conn, error) {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	for len(ln.backlog) == 0 && !ln.closed {
+		ln.arrived.Wait()
+	}
+	if ln.closed {
+		return nil, net.ErrClosed
+	}
+	nc := ln.backlog[0]
+	ln.backlog = ln.backlog[1:]
+	return nc, nil
+}
+
+// Close ends Accept and closes connections that were not accepted.
+func (ln *Listener) Close() error {
+	ln.mu.Lock()
+	backlog := ln.backlog
+	ln.backlog, ln.closed = nil, true
+	ln.arrived.Broadcast()
+	ln.mu.Unlock()
+	for _, nc := range backlog {
+		nc.Close()
+	}
+	return nil
+}
+
+// Addr is 127.0.0.1:6379, an address that clients can parse; nothing listens
+// there.
+func (ln *Listener) Addr() net.Addr { return memAddr(6379) }
+
+func memAddr(port int) net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
+}
+
+// memConn is one end of a connection in memory.
+type memConn struct {
+	in, out       *direction
+	local, remote net.Addr
+}
+
+var _ net.Conn = (*memConn)(nil)
+
+func newPipe(client, server net.Addr) (clientEnd, serverEnd *memConn) {
+	up, down := newDirection(), newDirection()
+	return &memConn{in: down, out: up, local: client, remote: server},
+		&memConn{in: up, out: down, local: server, remote: client}
+}
+
+// Read waits for bytes, the peer's Close or CloseWrite (io.EOF once drained),
+// the deadline or Close (net.ErrClosed).
+func (c *memConn) Read(p []byte) (int, error) { return c.in.read(p) }
+
+// Write returns when all of p is in the buffer.
+func (c *memConn) Write(p []byte) (int, error) { return c.out.write(p, true) }
+
+// TryWrite writes what has room in the buffer, possibly nothing.
+func (c *memConn) TryWrite(p []byte) (int, error) { return c.out.write(p, false) }
+
+// CloseWrite ends the output; the peer reads what is left and then io.EOF.
+func (c *memConn) CloseWrite() error {
+	c.out.endWriting()
+	return nil
+}
+
+// Close ends both directions. What the peer sent and was not read is lost; what
+// was written can still be read by the peer.
+func (c *memConn) Close() error {
+	c.out.endWriting()
+	c.in.endReading()
+	return nil
+}
+
+func (c *memConn) LocalAddr() net.Addr  { return c.local }
+func (c *memConn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *memConn) SetDeadline(t time.Time) error {
+	c.in.setDeadline(&c.in.readBy, t)
+	c.out.setDeadline(&c.out.writeBy, t)
+	return nil
+}
+
+func (c *memConn) SetReadDeadline(t time.Time) error {
+	c.in.setDeadline(&c.in.readBy, t)
+	return nil
+}
+
+func (c *memConn) SetWriteDeadline(t time.Time) error {
+	c.out.setDeadline(&c.out.writeBy, t)
+	return nil
+}
+
+// memIO serves a memConn.
+type memIO struct{ *memConn }
+
+func (m memIO) fill(in *CommandReader) error {
+	in.release()
+	if err := m.in.waitReadable(); err != nil {
+		return err
+	}
+	_, err := in.Fill(m.memConn)
+	return err
+}
+
+func (m memIO) tryWrite(p []byte) (int, error) { return m.TryWrite(p) }
+
+// direction is the bytes under way from one end to the other.
+type direction struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	buf     []byte // buf[at:] is not read yet
+	at      int
+	writing bool // a Write is under way; others wait, so that they do not mix
+	ended   bool // the writer is done
+	gone    bool // the reader is
+	readBy  deadline
+	writeBy deadline
+}
+
+// deadline is a point in time that may have passed.
+type deadline struct {
+	passed bool
+	timer  *time.Timer
+}
+
+func newDirection() *direction {
+	d := new(direction)
+	d.changed.L = &d.mu
+	return d
+}
+
+// waitReadable waits until read would not.
+func (d *direction) waitReadable() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waitInput()
+}
+
+// waitInput waits with the lock held. The deadline comes first, also when
+// there are bytes, as with sockets.
+func (d *direction) waitInput() error {
+	for {
+		switch {
+		case d.gone:
+			return net.ErrClosed
+		case d.readBy.passed:
+			return os.ErrDeadlineExceeded
+		case d.at < len(d.buf):
+			return nil
+		case d.ended:
+			return io.EOF
+		}
+		d.changed.Wait()
+	}
+}
+
+func (d *direction) read(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.waitInput(); err != nil {
+		return 0, err
+	}
+	n := copy(p, d.buf[d.at:])
+	d.at += n
+	if d.at == len(d.buf) {
+		d.at, d.buf = 0, d.buf[:0]
+		if cap(d.buf) > keptPipe {
+			d.buf = nil
+		}
+	}
+	d.changed.Broadcast()
+	return n, nil
+}
+
+func (d *direction) write(p []byte, wait bool) (n int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.writing {
+		if err := d.writeError(); err != nil || !wait {
+			return 0, err
+		}
+		d.changed.Wait()
+	}
+	d.writing = true
+	defer func() {
+		d.writing = false
+		d.changed.Broadcast()
+	}()
+	for {
+		if err := d.writeError(); err != nil {
+			return n, err
+		}
+		n += d.put(p[n:])
+		if n == len(p) || !wait {
+			return n, nil
+		}
+		d.changed.Broadcast()
+		d.changed.Wait()
+	}
+}
+
+func (d *direction) writeError() error {
+	switch {
+	case d.ended:
+		return net.ErrClosed
+	case d.gone:
+		return syscall.EPIPE
+	case d.writeBy.passed:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// put appends what has room.
+func (d *direction) put(p []byte) int {
+	p = p[:min(len(p), pipeLimit-(len(d.buf)-d.at))]
+	if d.at > 0 && len(d.buf)+len(p) > cap(d.buf) {
+		d.buf = d.buf[:copy(d.buf, d.buf[d.at:])]
+		d.at = 0
+	}
+	d.buf = append(d.buf, p...)
+	return len(p)
+}
+
+func (d *direction) endWriting() {
+	d.mu.Lock()
+	d.ended = true
+	d.writeBy.stop()
+	d.changed.Broadcast()
+	d.mu.Unlock()
+}
+
+func (d *direction) endReading() {
+	d.mu.Lock()
+	d.gone = true
+	d.buf, d.at = nil, 0
+	d.readBy.stop()
+	d.changed.Broadcast()
+	d.mu.Unlock()
+}
+
+// setDeadline sets one of d's two deadlines. net.Conn speaks of points in time,
+// so this is the one place of the package that reads the clock and starts
+// timers; both are a bubble's own inside synctest.
+func (d *direction) setDeadline(which *deadline, t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	which.stop()
+	which.passed = false
+	if !t.IsZero() && !d.ended && !d.gone {
+		d.startDeadline(which, time.Until(t))
+	}
+	d.changed.Broadcast()
+}
+
+func (d *direction) startDeadline(which *deadline, left time.Duration) {
+	if left <= 0 {
+		which.passed = true
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(left, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if which.timer == timer { // or else it was set anew meanwhile
+			which.passed = true
+			d.changed.Broadcast()
+		}
+	})
+	which.timer = timer
+}
+
+func (w *deadline) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}

@@ -1,0 +1,237 @@
+package resp
+
+import (
+	"errors"
+	"net"
+	"runtime/debug"
+	"sync"
+)
+
+// ErrClosed is what Serve and ServeConn return after Close.
+var ErrClosed = errors.New("resp: server closed")
+
+// Handler makes the engine's side of each accepted connection.
+type Handler interface {
+	// Open is called once per connection, in the order of acceptance. With
+	// reject != "" that text is sent as an error reply, the connection is
+	// closed, and s is not used.
+	Open(c *Conn) (s Session, reject string)
+}
+
+// Session is the engine's side of one connection. Its methods are called from
+// the connection's goroutine only.
+type Session interface {
+	// Turn runs the commands in holds until none is whole or the session
+	// cannot go on, and returns their replies appended to spare, which is
+	// empty. It takes the engine's lock itself and never blocks on I/O.
+	Turn(in *CommandReader, spare []byte) (out []byte, next Next)
+
+	// Close is called exactly once, when no Turn will follow: the client hung
+	// up, Turn returned NextClose or panicked, or the connection was aborted.
+	// Replies already returned are still being written if the peer takes them.
+	Close()
+}
+
+// Next tells what a connection does after writing a turn's output.
+type Next uint8
+
+const (
+	NextRead  Next = iota // wait for input or a Kick, then call Turn
+	NextAgain             // call Turn at once: replies go out ahead of a slow command
+	NextClose             // close when everything is written
+)
+
+// Server accepts connections and runs their read loops. NewServer makes one.
+type Server struct {
+	// OnPanic, if set before the first connection, is told of panics in the
+	// Handler and its Sessions; it may be called from many goroutines. The
+	// connection concerned is closed either way.
+	OnPanic func(v any, stack []byte)
+
+	handler    Handler
+	maxPending int64         // bytes of unwritten output that drop a connection
+	done       chan struct{} // closed by Close
+	left       chan struct{} // has a token when a connection went since last looked
+	running    sync.WaitGroup
+
+	mu        sync.Mutex // never held over I/O or a wait
+	closed    bool
+	listeners map[net.Listener]struct{}
+	conns     map[*Conn]struct{}
+	lastFD    int
+}
+
+// NewServer returns a server whose connections are opened by h.
+func NewServer(h Handler) *Server {
+	return &Server{
+		handler:    h,
+		maxPending: 1 << 30,
+		done:       make(chan struct{}),
+		left:       make(chan struct{}, 1),
+		listeners:  map[net.Listener]struct{}{},
+		conns:      map[*Conn]struct{}{},
+	}
+}
+
+// Serve accepts connections from ln, which it closes in the end. It returns
+// ErrClosed after Close, or else the error that ended accepting; connections
+// that it made live on until Close.
+func (s *Server) Serve(ln net.Listener) error {
+	if !s.addListener(ln) {
+		ln.Close()
+		return ErrClosed
+	}
+	defer s.dropListener(ln)
+	for {
+		nc, err := ln.Accept()
+		if err == nil {
+			if c := s.open(nc); c != nil {
+				go c.run()
+			}
+			continue
+		}
+		if !s.acceptAgain(err) {
+			return s.closedOr(err)
+		}
+	}
+}
+
+// ServeConn serves one connection on the calling goroutine until it is over.
+// It returns nil, or ErrClosed if the server was closed before.
+func (s *Server) ServeConn(nc net.Conn) error {
+	c := s.open(nc)
+	if c == nil {
+		return ErrClosed
+	}
+	c.run()
+	return nil
+}
+
+// Close stops the listeners, closes the connections and returns when all
+// goroutines of the server have ended. It must not be called from a Turn.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	var listeners []net.Listener
+	for ln := range s.listeners {
+		listeners = append(listeners, ln)
+	}
+	var conns []*Conn
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.mu.Unlock()
+	if first {
+		close(s.done)
+	}
+	for _, ln := range listeners {
+		ln.Close()
+	}
+	for _, c := range conns {
+		c.Abort()
+	}
+	s.running.Wait()
+	return nil
+}
+
+// acceptAgain decides whether to go on after err. Accept fails for a while when
+// the process or the system is out of descriptors. What helps is that one of
+// our connections closes, so that is waited for; no clock is needed, and there
+// is no busy loop. Without connections nothing of ours can help.
+func (s *Server) acceptAgain(err error) bool {
+	var temporary interface{ Temporary() bool }
+	if !errors.As(err, &temporary) || !temporary.Temporary() {
+		return false
+	}
+	select {
+	case <-s.left: // possibly one that went long ago: costs one more try
+		return true
+	default:
+	}
+	s.mu.Lock()
+	wait := len(s.conns) > 0
+	s.mu.Unlock()
+	if !wait {
+		return false
+	}
+	select {
+	case <-s.left:
+		return true
+	case <-s.done:
+		return false
+	}
+}
+
+func (s *Server) closedOr(err error) error {
+	select {
+	case <-s.done:
+		return ErrClosed
+	default:
+		return err
+	}
+}
+
+func (s *Server) addListener(ln net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.listeners[ln] = struct{}{}
+	s.running.Add(1)
+	return true
+}
+
+func (s *Server) dropListener(ln net.Listener) {
+	ln.Close()
+	s.mu.Lock()
+	delete(s.listeners, ln)
+	s.mu.Unlock()
+	s.running.Done()
+}
+
+// open makes the connection known and asks the handler for its session. The
+// caller must run what it returns; nil means that the server is closed.
+func (s *Server) open(nc net.Conn) *Conn {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		nc.Close()
+		return nil
+	}
+	s.conns[c] = struct{}{}
+	s.running.Add(1)
+	s.lastFD++
+	if c.fd < 0 {
+		c.fd = s.lastFD
+	}
+	s.mu.Unlock()
+	c.guard(func() { c.session, c.reject = s.handler.Open(c) })
+	return c
+}
+
+func (s *Server) forget(c *Conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	select {
+	case s.left <- struct{}{}:
+	default:
+	}
+	s.running.Done()
+}
+
+// guard runs f; a panic in it is reported and ends the connection only.
+func (c *Conn) guard(f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			if c.server.OnPanic != nil {
+				c.server.OnPanic(v, debug.Stack())
+			}
+			c.Abort()
+		}
+	}()
+	f()
+}

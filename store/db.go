@@ -1,0 +1,190 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DB is a keyspace: objects by key, in byte order of the keys, and their deadlines.
+type DB struct {
+	l       *Limits
+	own     *owner
+	frozen  bool // a snapshot that has not been written to
+	keys    runs[keyed]
+	due     runs[deadline]
+	expires int
+	written []writtenHash
+	epoch   uint32
+}
+
+// keyed is a key with its object.
+type keyed struct {
+	key string
+	o   *Object
+}
+
+func (a keyed) compare(b keyed) int { return strings.Compare(a.key, b.key) }
+
+// NewDB returns an empty keyspace. The limits stay the caller's and may be changed.
+func NewDB(l *Limits) *DB { return &DB{l: l, own: new(owner), epoch: 1} }
+
+// Limits returns the thresholds that the keyspace was made with.
+func (db *DB) Limits() *Limits { return db.l }
+
+// Len returns the number of keys, expired ones that have not been removed included.
+func (db *DB) Len() int { return db.keys.Len() }
+
+// ExpiresLen returns the number of keys that have a deadline.
+func (db *DB) ExpiresLen() int { return db.expires }
+
+// Read returns the object at a key, nil if there is none. It may be shared with
+// snapshots and must not be changed.
+func (db *DB) Read(key string) *Object {
+	e, _ := db.keys.Get(keyed{key: key})
+	return e.o
+}
+
+// Write returns the object at a key, nil if there is none. It is this DB's own and may
+// be changed until the end of the turn: until Due, NextDeadline, Snapshot, Check, or
+// Clone of the object is called.
+func (db *DB) Write(key string) *Object {
+	e, ok := db.keys.Get(keyed{key: key})
+	if !ok {
+		return nil
+	}
+	if e.o.own.Load() != db.own || db.frozen {
+		db.thaw()
+		e.o = e.o.fork()
+		e.o.own.Store(db.own)
+		db.keys.ref(e).o = e.o
+	}
+	db.noteHash(e)
+	return e.o
+}
+
+// Put puts an object at a key, in place of what was there. The object is one that is in
+// no DB, which it then belongs to; of any other a copy is put. The key's deadline becomes
+// the object's.
+func (db *DB) Put(key string, o *Object) {
+	db.thaw()
+	if o.own.Load() != nil {
+		o = o.Clone()
+	}
+	e := keyed{key, o}
+	at, i, found := db.keys.find(e)
+	if found {
+		slot := &db.keys.mutable(at).items()[i]
+		db.unindex(*slot)
+		slot.o, e.key = o, slot.key
+	} else {
+		e.key = keep(key)
+		db.keys.insert(at, i, e)
+	}
+	o.own.Store(db.own)
+	o.epoch = 0
+	if h := o.Hash(); h != nil && h.ext != nil {
+		h.ext.ttl.indexed = 0
+	}
+	db.noteHash(e)
+	db.indexKey(e)
+}
+
+// Remove removes a key and returns its object, nil if there is none. The object is the
+// caller's and may be put at another key.
+func (db *DB) Remove(key string) *Object {
+	db.thaw()
+	e, ok := db.keys.Delete(keyed{key: key})
+	if !ok {
+		return nil
+	}
+	db.unindex(e)
+	if e.o.own.Load() != db.own {
+		e.o = e.o.fork()
+	}
+	e.o.own.Store(nil)
+	return e.o
+}
+
+// Flush removes all keys in O(1).
+func (db *DB) Flush() {
+	*db = DB{l: db.l, own: new(owner), epoch: 1}
+}
+
+// Ascend calls f for the keys that are not less than from, in byte order, until it
+// returns false. f must not change the DB.
+func (db *DB) Ascend(from string, f func(key string, o *Object) bool) {
+	db.keys.AscendFrom(keyed{key: from}, func(e keyed) bool { return f(e.key, e.o) })
+}
+
+// After calls f for the keys that are greater than key, in byte order, until it returns
+// false. f must not change the DB.
+func (db *DB) After(key string, f func(key string, o *Object) bool) {
+	db.keys.AscendFrom(keyed{key: key}, func(e keyed) bool {
+		return e.key == key || f(e.key, e.o)
+	})
+}
+
+// At returns the key at an index in byte order. 0 <= i < db.Len().
+func (db *DB) At(i int) (string, *Object) {
+	e := db.keys.At(i)
+	return e.key, e.o
+}
+
+// Check returns the first broken invariant: the order of all sequences, their counts,
+// and that indexes say the same as what they index. It reads everything.
+func (db *DB) Check() error {
+	db.settle()
+	if err := db.keys.check(); err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := db.due.check(); err != nil {
+		return fmt.Errorf("deadlines: %w", err)
+	}
+	var err error
+	expires, fields := 0, 0
+	db.keys.Ascend(0, func(e keyed) bool {
+		err = db.checkObject(e)
+		if e.o.expire != 0 {
+			expires++
+		}
+		if h := e.o.Hash(); h != nil && h.MinDeadline() != 0 {
+			fields++
+		}
+		return err == nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case expires != db.expires:
+		return fmt.Errorf("deadlines: %d keys have one, counted %d", expires, db.expires)
+	case expires+fields != db.due.Len():
+		return fmt.Errorf("deadlines: %d keys, %d hashes, %d entries", expires, fields, db.due.Len())
+	}
+	return nil
+}
+
+func (db *DB) checkObject(e keyed) error {
+	if err := e.o.body.check(); err != nil {
+		return fmt.Errorf("key %q: %w", e.key, err)
+	}
+	if db.frozen && e.o.own.Load() == db.own {
+		return fmt.Errorf("key %q: writable in a frozen snapshot", e.key)
+	}
+	if at := e.o.expire; at != 0 {
+		if _, ok := db.due.Get(deadline{at: at, key: e.key}); !ok {
+			return fmt.Errorf("key %q: deadline is not in the index", e.key)
+		}
+	}
+	h := e.o.Hash()
+	if h == nil || h.ext == nil {
+		return nil
+	}
+	at := h.MinDeadline()
+	if at != h.ext.ttl.indexed {
+		return fmt.Errorf("key %q: earliest field deadline %d, indexed %d", e.key, at, h.ext.ttl.indexed)
+	}
+	if _, ok := db.due.Get(deadline{at, e.key, true}); at != 0 && !ok {
+		return fmt.Errorf("key %q: field deadline is not in the index", e.key)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"strings"
+	"sync/atomic"
+)
+
+// Type is the type of an object.
+type Type uint8
+
+// The types, and in Type.String the names that the TYPE command reports.
+const (
+	String Type = iota + 1
+	List
+	Set
+	ZSet
+	Hash
+	Stream
+)
+
+var typeNames = [...]string{"none", "string", "list", "set", "zset", "hash", "stream"}
+
+// String returns the type's name in lower case, "none" for what is not a type.
+func (t Type) String() string {
+	if int(t) >= len(typeNames) {
+		return typeNames[0]
+	}
+	return typeNames[t]
+}
+
+// Limits are the thresholds up to which an object reports a compact encoding: numbers of
+// elements, and lengths in bytes. They are read at each insertion, so a change shows
+// from the next one on.
+type Limits struct {
+	HashMaxListpackEntries, HashMaxListpackValue int
+	ZSetMaxListpackEntries, ZSetMaxListpackValue int
+}
+
+// DefaultLimits returns the thresholds that a server starts with.
+func DefaultLimits() *Limits {
+	return &Limits{
+		HashMaxListpackEntries: 512, HashMaxListpackValue: 64,
+		ZSetMaxListpackEntries: 128, ZSetMaxListpackValue: 64,
+	}
+}
+
+// body is the value of an object: one implementation per type.
+type body interface {
+	kind() Type
+	encoding() string
+	// fork returns a new object that shares this value copy-on-write. It does not
+	// write to the receiver, which must never be changed again.
+	fork() *Object
+	size() int
+	check() error
+}
+
+// Object is the value at a key. Only an object got from DB.Write, or one that is not
+// in a DB yet, may be changed. See the package comment.
+type Object struct {
+	own    atomic.Pointer[owner] // of the DB that may change it, nil if it is in none
+	body   body
+	expire int64
+	access atomic.Uint32
+	freq   atomic.Uint32
+	epoch  uint32 // DB.epoch when this object was last noted in DB.written
+}
+
+// Type returns the object's type.
+func (o *Object) Type() Type { return o.body.kind() }
+
+// Encoding returns the name that OBJECT ENCODING reports. It follows Valkey's rules and
+// does not tell how the value is kept here.
+func (o *Object) Encoding() string { return o.body.encoding() }
+
+// Expire returns the key's deadline in Unix milliseconds, 0 if it has none.
+func (o *Object) Expire() int64 { return o.expire }
+
+// Access returns the access clock in seconds, as last set.
+func (o *Object) Access() uint32 { return o.access.Load() }
+
+// SetAccess sets the access clock. It may also be called on an object got from DB.Read;
+// snapshots that share the object see it too.
+func (o *Object) SetAccess(seconds uint32) {
+	if o.access.Load() != seconds {
+		o.access.Store(seconds)
+	}
+}
+
+// Freq returns the access frequency counter.
+func (o *Object) Freq() uint8 { return uint8(o.freq.Load()) }
+
+// SetFreq sets the access frequency counter, under the same rule as SetAccess.
+func (o *Object) SetFreq(n uint8) {
+	if o.freq.Load() != uint32(n) {
+		o.freq.Store(uint32(n))
+	}
+}
+
+// Size estimates the memory that the object holds, in bytes, without its key.
+func (o *Object) Size() int { return objectSize + o.body.size() }
+
+// Clone returns a copy that is in no DB, with the same deadline. The two share their
+// contents until one is changed, so the cost is O(1). An object or view that DB.Write
+// gave out before must not be used for changes any more after this: call Write again.
+func (o *Object) Clone() *Object {
+	if o.own.Load() != frozen {
+		o.own.Store(frozen)
+	}
+	return o.fork()
+}
+
+// frozen is the token of objects that share their contents and may not be changed.
+var frozen = new(owner)
+
+// fork returns an object in no DB that shares the contents of a frozen one.
+func (o *Object) fork() *Object {
+	c := o.body.fork()
+	c.expire = o.expire
+	c.access.Store(o.access.Load())
+	c.freq.Store(o.freq.Load())
+	return c
+}
+
+// Bytes per object header, per element of a sorted sequence and per string header.
+const (
+	objectSize = 48
+	slotSize   = 24
+)
+
+// keep returns s in memory of its own: arguments are parts of a connection's buffer.
+func keep(s string) string { return strings.Clone(s) }
