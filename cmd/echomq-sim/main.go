@@ -1,0 +1,191 @@
+// Command echomq-sim serves the simulator over TCP and unix sockets, for clients
+// in any language.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	echomqsim "github.com/echomq/echomq-sim"
+	"github.com/echomq/echomq-sim/engine"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options are the command line.
+type options struct {
+	cfg        echomqsim.Config
+	readyJSON  bool
+	stdinExit  bool
+	socketPerm string
+	manualFrom string
+	verbose    bool
+}
+
+// run is main without the process: it returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, code := parse(args, stdout, stderr)
+	if code >= 0 {
+		return code
+	}
+	srv, err := echomqsim.New(o.cfg)
+	if err == nil {
+		err = srv.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "echomq-sim:", err)
+		return 1
+	}
+	defer srv.Close()
+	announce(&o, srv.Addr(), stdout, stderr)
+	parentGone := make(chan struct{})
+	if o.stdinExit {
+		go func() {
+			io.Copy(io.Discard, stdin)
+			close(parentGone)
+		}()
+	}
+	select {
+	case <-ctx.Done():
+	case <-parentGone:
+	}
+	return 0
+}
+
+// parse reads the command line; a code of 0 or more means that run is over.
+func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
+	fs := flag.NewFlagSet("echomq-sim", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() { usage(fs) }
+	fs.StringVar(&o.cfg.Addr, "addr", "127.0.0.1:6379", "listen on `HOST:PORT`; port 0 picks a free one")
+	fs.StringVar(&o.cfg.Socket, "unixsocket", "", "listen on the unix socket at `PATH` as well")
+	fs.StringVar(&o.socketPerm, "unixsocketperm", "", "permissions of the unix socket, `OCTAL` (700)")
+	fs.IntVar(&o.cfg.Databases, "databases", 16, "number of logical databases")
+	fs.StringVar(&o.cfg.Password, "requirepass", os.Getenv("ECHOMQSIM_PASSWORD"), "`PASSWORD` that clients must AUTH with (default $ECHOMQSIM_PASSWORD)")
+	fs.Int64Var(&o.cfg.Seed, "seed", 0, "seed of the server's randomness: the same seed repeats a run")
+	fs.StringVar(&o.cfg.EnableDebug, "enable-debug-command", "no", "who may use DEBUG: `no|local|yes`")
+	fs.StringVar(&o.manualFrom, "manual-clock", "", "let time stand still at `TIME` (RFC 3339, or 'now')")
+	fs.BoolVar(&o.readyJSON, "ready-json", false, "print one line of JSON on stdout when ready, and nothing else there")
+	fs.BoolVar(&o.stdinExit, "exit-with-stdin", false, "leave when standard input is closed, as when the parent process ends")
+	fs.BoolVar(&o.verbose, "verbose", false, "write the server's log to stderr")
+	version := fs.Bool("version", false, "print the version and leave")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, 0
+		}
+		return o, 2
+	}
+	if *version {
+		fmt.Fprintf(stdout, "echomq-sim %s (answers as Valkey %s)\n", echomqsim.Version(), engine.ValkeyVersion)
+		return o, 0
+	}
+	if err := o.finish(fs, stderr); err != nil {
+		fmt.Fprintln(stderr, "echomq-sim:", err)
+		return o, 2
+	}
+	return o, -1
+}
+
+// finish checks what the flag package can't and fills in the rest of the Config.
+func (o *options) finish(fs *flag.FlagSet, stderr io.Writer) error {
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; see echomq-sim --help", fs.Arg(0))
+	}
+	if o.cfg.Databases < 1 {
+		return errors.New("--databases must be at least 1")
+	}
+	if _, port, err := net.SplitHostPort(o.cfg.Addr); err != nil {
+		return fmt.Errorf("--addr %q is not HOST:PORT", o.cfg.Addr)
+	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("--addr: %q is not a port", port)
+	}
+	if o.socketPerm != "" {
+		perm, err := strconv.ParseUint(o.socketPerm, 8, 9)
+		if err != nil {
+			return fmt.Errorf("--unixsocketperm %q is not an octal mode such as 700", o.socketPerm)
+		}
+		o.cfg.SocketPerm = os.FileMode(perm)
+	}
+	if o.manualFrom != "" {
+		start, err := manualStart(o.manualFrom)
+		if err != nil {
+			return err
+		}
+		o.cfg.Clock = echomqsim.Manual(start)
+	}
+	if o.verbose {
+		o.cfg.Log = func(level engine.LogLevel, msg string) { fmt.Fprintf(stderr, "%s %s\n", level, msg) }
+	}
+	return o.cfg.Validate()
+}
+
+func manualStart(s string) (time.Time, error) {
+	if s == "now" {
+		return echomqsim.Real().Now(), nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, fmt.Errorf("--manual-clock %q is neither 'now' nor a time such as 2024-01-01T00:00:00Z", s)
+	}
+	return t, nil
+}
+
+func usage(fs *flag.FlagSet) {
+	fmt.Fprint(fs.Output(), `echomq-sim: an in-memory Valkey for tests and offline work, no server needed.
+
+usage: echomq-sim [flags]
+
+  echomq-sim                       serve on 127.0.0.1:6379
+  echomq-sim --addr 127.0.0.1:0 --ready-json --exit-with-stdin
+                                   for test suites: read the port from stdout, close stdin to stop
+
+flags:
+`)
+	fs.VisitAll(func(f *flag.Flag) {
+		arg, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(fs.Output(), "  --%-28s %s\n", f.Name+" "+arg, text)
+	})
+}
+
+// announce says where the server is, and warns when strangers can reach it.
+func announce(o *options, addr string, stdout, stderr io.Writer) {
+	host, port, _ := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); o.cfg.Password == "" && (ip == nil || !ip.IsLoopback()) {
+		fmt.Fprintf(stderr, "echomq-sim: WARNING: %s is reachable from other machines and has no password; use --requirepass or --addr 127.0.0.1:%s\n", addr, port)
+	}
+	if o.readyJSON {
+		n, _ := strconv.Atoi(port)
+		json.NewEncoder(stdout).Encode(struct {
+			Ready  bool   `json:"ready"`
+			Addr   string `json:"addr"`
+			Host   string `json:"host"`
+			Port   int    `json:"port"`
+			Socket string `json:"unixsocket,omitempty"`
+			PID    int    `json:"pid"`
+		}{true, addr, host, n, o.cfg.Socket, os.Getpid()})
+		return
+	}
+	fmt.Fprintf(stdout, "echomq-sim %s is ready on %s\n", echomqsim.Version(), addr)
+	if o.cfg.Socket != "" {
+		fmt.Fprintf(stdout, "and on the unix socket %s\n", o.cfg.Socket)
+	}
+	auth := ""
+	if o.cfg.Password != "" {
+		auth = " -a PASSWORD"
+	}
+	fmt.Fprintf(stdout, "connect with: redis-cli -h %s -p %s%s\nstop with Ctrl-C\n", host, port, auth)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/echomq/echomq-sim/resp"
+)
+
+// start runs the command on a free port and returns the ready line and a stop
+// function that closes stdin and gives the exit code.
+func start(t *testing.T, args ...string) (line string, stop func() int) {
+	t.Helper()
+	stdinR, stdinW := io.Pipe()
+	stdoutR, stdoutW := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		c := run(context.Background(), append(args, "--exit-with-stdin"), stdinR, stdoutW, io.Discard)
+		stdoutW.Close()
+		code <- c
+	}()
+	out := bufio.NewReader(stdoutR)
+	line, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out)
+	return line, func() int { stdinW.Close(); return <-code }
+}
+
+func TestReadyLineAndStdinExit(t *testing.T) {
+	line, stop := start(t, "--addr", "127.0.0.1:0", "--ready-json", "--requirepass", "s3cret")
+	var ready struct {
+		Ready bool
+		Addr  string
+		Port  int
+	}
+	if err := json.Unmarshal([]byte(line), &ready); err != nil || !ready.Ready || ready.Port == 0 {
+		t.Fatalf("ready line %q: %v", line, err)
+	}
+	nc, err := net.Dial("tcp", ready.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := resp.NewClient(nc)
+	defer c.Close()
+	for _, step := range []struct{ cmd, want string }{
+		{"PING", "-NOAUTH Authentication required."},
+		{"AUTH s3cret", "+OK"},
+		{"PING", "+PONG"},
+	} {
+		v, err := c.Do(strings.Fields(step.cmd)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(resp.Format(v)); got != step.want {
+			t.Errorf("%s answered %s, want %s", step.cmd, got, step.want)
+		}
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if _, err := net.Dial("tcp", ready.Addr); err == nil {
+		t.Error("still listening after the end")
+	}
+}
+
+func TestStartLine(t *testing.T) {
+	line, stop := start(t, "--addr", "127.0.0.1:0")
+	defer stop()
+	if !strings.Contains(line, "ready on 127.0.0.1:") {
+		t.Errorf("start line %q", line)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--addr", "nonsense"}, "not HOST:PORT"},
+		{[]string{"--addr", "127.0.0.1:99999"}, "not a port"},
+		{[]string{"--databases", "0"}, "at least 1"},
+		{[]string{"--unixsocketperm", "9"}, "octal"},
+		{[]string{"--manual-clock", "tomorrow"}, "manual-clock"},
+		{[]string{"--enable-debug-command", "maybe"}, "EnableDebug"},
+		{[]string{"extra"}, "unexpected argument"},
+		{[]string{"--nosuch"}, "not defined"},
+	} {
+		var stderr bytes.Buffer
+		if code := run(context.Background(), tc.args, strings.NewReader(""), io.Discard, &stderr); code != 2 {
+			t.Errorf("%v: exit code %d, want 2", tc.args, code)
+		}
+		if !strings.Contains(stderr.String(), tc.want) {
+			t.Errorf("%v: said %q, want %q in it", tc.args, stderr.String(), tc.want)
+		}
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var stderr bytes.Buffer
+	code := run(context.Background(), []string{"--addr", ln.Addr().String()}, strings.NewReader(""), io.Discard, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "in use") {
+		t.Errorf("exit code %d, said %q", code, stderr.String())
+	}
+}

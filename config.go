@@ -1,0 +1,64 @@
+package echomqsim
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/echomq/echomq-sim/engine"
+)
+
+// Config is what a Server is made with. The zero value is an empty server with
+// 16 databases, the machine's clock and no password.
+type Config struct {
+	// Addr is the TCP address that Start listens on, HOST:PORT. Port 0 picks a
+	// free one. Empty means 127.0.0.1:0.
+	Addr string
+	// Socket is the path of a unix socket that Start listens on as well; empty means none.
+	Socket string
+	// SocketPerm are the permissions of Socket; 0 leaves them to the umask.
+	SocketPerm os.FileMode
+	// Databases is the number of logical databases; 0 means 16.
+	Databases int
+	// Password is what clients must AUTH with, as requirepass; empty means none.
+	Password string
+	// Clock is the server's time: Real() or Manual(start). nil means Real().
+	Clock engine.Clock
+	// Seed feeds the server's only source of randomness. The same seed and the
+	// same commands give the same replies.
+	Seed int64
+	// EnableDebug says who may use DEBUG: "no" (or empty), "local" or "yes".
+	EnableDebug string
+	// Log receives what a server would write to its log, redis.log included; nil
+	// drops it. It must not call back into the server.
+	Log func(level engine.LogLevel, message string)
+}
+
+// Validate reports what the Config asks for that no server can give.
+func (c *Config) Validate() error {
+	ec := c.engine()
+	if err := ec.Validate(); err != nil {
+		return err
+	}
+	if c.SocketPerm != 0 && c.Socket == "" {
+		return fmt.Errorf("config: SocketPerm %o without Socket", c.SocketPerm)
+	}
+	return nil
+}
+
+func (c *Config) engine() engine.Config {
+	return engine.Config{Databases: c.Databases, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
+		EnableDebug: c.EnableDebug, Log: c.Log}
+}
+
+// Real returns the machine's clock, which inside a testing/synctest bubble is the bubble's.
+func Real() engine.Clock { return engine.Real() }
+
+// Manual returns a clock that stands still until Advance or SetTime moves it. A
+// zero start means 2024-01-01 00:00 UTC, so that runs repeat exactly.
+func Manual(start time.Time) engine.Clock {
+	if start.IsZero() {
+		start = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return engine.Manual(start)
+}

@@ -1,0 +1,216 @@
+package echomqsim_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	echomqsim "github.com/echomq/echomq-sim"
+	"github.com/echomq/echomq-sim/resp"
+)
+
+// docCommand is a command as COMMAND DOCS describes it.
+type docCommand struct {
+	words []string // "OBJECT", "ENCODING"
+	args  []docArg
+}
+
+type docArg struct {
+	name, typ, token   string
+	optional, multiple bool
+	args               []docArg
+}
+
+// oracleCommands reads COMMAND DOCS of the simulator.
+func oracleCommands(t *testing.T, srv *echomqsim.Server) []*docCommand {
+	t.Helper()
+	docs := srv.Do("COMMAND", "DOCS")
+	var out []*docCommand
+	var walk func(name string, doc map[string]resp.Value)
+	walk = func(name string, doc map[string]resp.Value) {
+		if subs := doc["subcommands"]; len(subs.Elems) > 0 {
+			for i := 0; i < len(subs.Elems); i += 2 {
+				walk(subs.Elems[i].Str, fieldsOf(subs.Elems[i+1]))
+			}
+			return
+		}
+		if !slices.Contains(oracleGroups, doc["group"].Str) || oracleSkip[name] != "" || oracleNewer[name] ||
+			!strings.Contains(name, *oracleOnly) {
+			return
+		}
+		out = append(out, &docCommand{words: strings.Split(name, "|"), args: argsOf(doc["arguments"])})
+	}
+	for i := 0; i < len(docs.Elems); i += 2 {
+		walk(docs.Elems[i].Str, fieldsOf(docs.Elems[i+1]))
+	}
+	if len(out) == 0 {
+		t.Fatalf("no command takes part: COMMAND DOCS answered %s", resp.Format(docs))
+	}
+	return out
+}
+
+// fieldsOf is a map reply as a Go map.
+func fieldsOf(v resp.Value) map[string]resp.Value {
+	m := map[string]resp.Value{}
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		m[v.Elems[i].Str] = v.Elems[i+1]
+	}
+	return m
+}
+
+func argsOf(v resp.Value) (out []docArg) {
+	for _, e := range v.Elems {
+		f := fieldsOf(e)
+		a := docArg{name: f["name"].Str, typ: f["type"].Str, token: f["token"].Str, args: argsOf(f["arguments"])}
+		for _, fl := range f["flags"].Elems {
+			a.optional = a.optional || fl.Str == "optional"
+			a.multiple = a.multiple || fl.Str == "multiple"
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// generator makes random commands: few keys and values, so that they meet.
+type generator struct {
+	r       *rand.Rand
+	enabled []*docCommand
+	numkeys int // of the command being made; -1 when it has no such argument
+}
+
+// newGenerator switches some commands off for the whole episode, so that the
+// others meet more often.
+func newGenerator(seed uint64, commands []*docCommand) *generator {
+	g := &generator{r: rng(seed)}
+	share := 0.1 + 0.9*g.r.Float64()
+	for _, c := range commands {
+		if g.r.Float64() < share {
+			g.enabled = append(g.enabled, c)
+		}
+	}
+	if len(g.enabled) == 0 {
+		g.enabled = commands
+	}
+	return g
+}
+
+func pick[T any](g *generator, list ...T) T { return list[g.r.IntN(len(list))] }
+
+// command makes one request; a few of them are broken on purpose.
+func (g *generator) command() []string {
+	c := g.enabled[g.r.IntN(len(g.enabled))]
+	g.numkeys = -1
+	out := slices.Clone(c.words)
+	for _, a := range c.args {
+		out = g.arg(out, a)
+	}
+	switch g.r.IntN(60) {
+	case 0:
+		out = append(out, pick(g, "NX", "x", "LIMIT", "", "1"))
+	case 1:
+		if len(out) > 2 {
+			out = out[:len(out)-1]
+		}
+	case 2:
+		if i := 1 + g.r.IntN(len(out)); i < len(out) {
+			out[i] = pick(g, "", "abc", "-1", "1.5", " 1", "9223372036854775808", "\x00\xff")
+		}
+	}
+	return out
+}
+
+func (g *generator) arg(out []string, a docArg) []string {
+	if a.optional && g.r.IntN(3) > 0 {
+		return out
+	}
+	n := 1
+	if a.multiple {
+		n = 1 + g.r.IntN(3)
+		if a.typ == "key" && g.numkeys >= 0 {
+			n = g.numkeys
+		}
+	}
+	for i := range n {
+		if a.token != "" && (i == 0 || a.typ == "pure-token") {
+			out = append(out, g.anyCase(a.token))
+		}
+		out = g.value(out, a)
+	}
+	return out
+}
+
+func (g *generator) anyCase(token string) string {
+	if g.r.IntN(4) == 0 {
+		return strings.ToLower(token)
+	}
+	return token
+}
+
+func (g *generator) value(out []string, a docArg) []string {
+	switch a.typ {
+	case "block":
+		for _, sub := range a.args {
+			out = g.arg(out, sub)
+		}
+		return out
+	case "oneof":
+		return g.arg(out, a.args[g.r.IntN(len(a.args))])
+	case "pure-token":
+		return out
+	case "key":
+		return append(out, pick(g, "k1", "k2", "k3", "k4", "k5", "k\x00\n6"))
+	case "integer":
+		return append(out, g.integer(a.name))
+	case "double":
+		return append(out, g.double())
+	case "unix-time":
+		return append(out, pick(g, "4102444800", "4102444800000", "1", "0", "-1", "99999999999999999"))
+	case "pattern":
+		return append(out, pick(g, "*", "k*", "k[1-3]", "?1", "k\\1", "[^k]*", ""))
+	}
+	return append(out, g.text(a.name))
+}
+
+func (g *generator) integer(name string) string {
+	switch name {
+	case "numkeys":
+		g.numkeys = 1 + g.r.IntN(3)
+		return strconv.Itoa(g.numkeys)
+	case "cursor":
+		return "0"
+	case "seconds", "milliseconds":
+		return pick(g, "1000", "100000", "123456789", "0", "-1", "9223372036854775807", "x")
+	case "destination-db", "db":
+		return pick(g, "0", "1", "1", "99")
+	case "offset":
+		if g.r.IntN(20) == 0 {
+			return pick(g, "536870912", "4294967295", "-1")
+		}
+		return pick(g, "0", "1", "2", "3", "7", "8", "100", "-1")
+	}
+	if g.r.IntN(25) == 0 {
+		return pick(g, "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e3", "01", "+1", "abc", "")
+	}
+	return pick(g, "0", "1", "2", "3", "5", "10", "100", "-1", "-2", "-3", "-100")
+}
+
+func (g *generator) double() string {
+	if g.r.IntN(20) == 0 {
+		return pick(g, "nan", "1e400", "abc", "", "0x10", "1e-400", " 1", "1 ")
+	}
+	return pick(g, "0", "1", "-1", "1.5", "3.14159", "-0", "inf", "-inf", "+inf", "1e20", "1e-7", "17179869184", "0.1", "2", "3",
+		"123456789012345678", "1.7976931348623157e308", "5e-324")
+}
+
+func (g *generator) text(name string) string {
+	switch name {
+	case "min", "max", "start", "stop":
+		return pick(g, "0", "1", "-1", "2", "(1", "(1.5", "-inf", "+inf", "[a", "(a", "[c", "(d", "-", "+", "(inf", "3", "[", "x")
+	}
+	if g.r.IntN(40) == 0 {
+		return strings.Repeat(pick(g, "x", "ab", "\x00"), pick(g, 40, 65, 200))
+	}
+	return pick(g, "a", "b", "c", "d", "e", "1", "2", "10", "-5", "3.5", "", "foobar", "\x00\xff", "12345678901234567890", "1e5", "hello world", "0")
+}
