@@ -232,7 +232,7 @@ func parseTranscript(t *testing.T, path string) (steps []step, tail []string) {
 	var answer []string
 	mode, proto := "", 3
 	flush := func() {
-		if len(steps) == 0 {
+		if len(steps) == 0 || answer == nil {
 			return
 		}
 		s := &steps[len(steps)-1]

@@ -181,7 +181,11 @@ func (g *generator) integer(name string) string {
 	case "cursor":
 		return "0"
 	case "seconds", "milliseconds":
-		return pick(g, "1000", "100000", "123456789", "0", "-1", "9223372036854775807", "x")
+		if g.r.IntN(4) == 0 {
+			return pick(g, "0", "-1", "9223372036854775807", "x")
+		}
+		// Far apart: the moment at which a server sets one must not decide what GT and LT find.
+		return strconv.Itoa(100_000 * (1 + g.r.IntN(1_000_000)))
 	case "destination-db", "db":
 		return pick(g, "0", "1", "1", "99")
 	case "offset":

@@ -35,6 +35,7 @@ var oracleGroups = []string{"string", "hash", "sorted-set", "generic", "bitmap"}
 // oracleSkip are commands that the test can't compare, each with its reason.
 var oracleSkip = map[string]string{
 	"object|idletime": "counts real seconds since the key was used",
+	"object|refcount": "tells which small integers the server shares, which depends on how each came about",
 	"object|freq":     "differs by design: see OBJECT FREQ's transcript",
 	"randomkey":       "random",
 	"hrandfield":      "random",
@@ -197,7 +198,10 @@ func sameReply(op []string, a, b resp.Value) bool {
 	switch name {
 	case "keys", "hgetall", "hkeys", "hvals", "hscan", "zscan":
 		mode = "unordered"
-		if len(a.Elems) == 2 && strings.HasSuffix(name, "scan") {
+		if len(a.Elems) == 2 && len(b.Elems) == 2 && strings.HasSuffix(name, "scan") {
+			if a.Elems[0].Str != "0" || b.Elems[0].Str != "0" {
+				return true // a part of an iteration: which part differs by design
+			}
 			sortElems(&a.Elems[1])
 			sortElems(&b.Elems[1])
 			mode = ""

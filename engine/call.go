@@ -117,7 +117,11 @@ func (c *Call) writeAs(key string, t store.Type) (o *store.Object, bad *resp.Val
 // The object's own Expire becomes the key's.
 func (c *Call) put(key string, o *store.Object) {
 	o.SetAccess(uint32(c.now / 1e6))
+	isNew := c.db().Read(key) == nil
 	c.db().Put(key, o)
+	if isNew {
+		c.notify(eventNew, "new", key)
+	}
 }
 
 // changed records that key was modified: it dirties WATCHes, counts for

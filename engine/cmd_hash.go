@@ -123,9 +123,14 @@ func (c *Call) setFields() (added int64, bad *resp.Value) {
 			added++
 		}
 	}
-	c.changed(key, eventHash, "hset")
-	c.stats.dirty += int64(len(pairs)/2) - 1
+	c.changedFields(key, "hset", int64(len(pairs)/2))
 	return added, nil
+}
+
+// changedFields records that n fields of a hash were changed, with one event.
+func (c *Call) changedFields(key, event string, n int64) {
+	c.changed(key, eventHash, event)
+	c.stats.dirty += n - 1
 }
 
 // hsetnx: HSETNX key field value
@@ -160,8 +165,7 @@ func hdel(c *Call) resp.Value {
 		}
 	}
 	if gone > 0 {
-		c.changed(key, eventHash, "hdel")
-		c.stats.dirty += gone - 1
+		c.changedFields(key, "hdel", gone)
 		c.dropEmpty(key, h.Len())
 	}
 	return resp.Int(gone)

@@ -48,16 +48,19 @@ func scan(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	var found []string
-	var last string
-	seen, more := int64(0), false
+	out, expired := []resp.Value{}, []string(nil)
+	last, seen, more := "", int64(0), false
 	visit := func(key string, o *store.Object) bool {
 		if more = seen == opt.count; more {
 			return false
 		}
 		seen, last = seen+1, key
-		if (opt.of == 0 || o.Type() == opt.of) && opt.matches(key) {
-			found = append(found, key)
+		switch {
+		case opt.of != 0 && o.Type() != opt.of || !opt.matches(key):
+		case c.expired(o):
+			expired = append(expired, key)
+		default:
+			out = append(out, resp.Bulk(key))
 		}
 		return true
 	}
@@ -70,11 +73,8 @@ func scan(c *Call) resp.Value {
 	if more {
 		next = c.cursors.next(scopeKeys, last)
 	}
-	out := make([]resp.Value, 0, len(found))
-	for _, key := range found {
-		if c.live(key) != nil {
-			out = append(out, resp.Bulk(key))
-		}
+	for _, key := range expired {
+		c.live(key) // to look at it removes it
 	}
 	return scanReply(next, out)
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/echomq/echomq-sim/resp"
+import (
+	"slices"
+
+	"github.com/echomq/echomq-sim/resp"
+)
 
 var multiCommands = []Spec{
 	{Name: "discard", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, run: discard,
@@ -97,8 +101,8 @@ func watch(c *Call) resp.Value {
 		return resp.OK // EXEC will fail whatever else is watched
 	}
 	for _, key := range c.Args[1:] {
-		c.live(key) // a key that has expired already counts as absent
-		s.watch(watchKey{c.dbIndex(), key})
+		o := c.db().Read(key)
+		s.watch(watchKey{c.dbIndex(), key}, o != nil && c.expired(o))
 	}
 	return resp.OK
 }
@@ -109,46 +113,57 @@ func unwatch(c *Call) resp.Value {
 	return resp.OK
 }
 
-func (s *Session) watch(k watchKey) {
+// watcher is one client's watch of one key.
+type watcher struct {
+	session *Session
+	key     watchKey
+	expired bool // the key's time had passed already: its removal is no change
+}
+
+func (s *Session) watch(k watchKey, expired bool) {
 	for _, w := range s.watched {
-		if w == k {
+		if w.key == k {
 			return
 		}
 	}
-	s.watched = append(s.watched, k)
-	s.core.watchers[k] = append(s.core.watchers[k], s)
+	w := &watcher{s, k, expired}
+	s.watched = append(s.watched, w)
+	s.core.watchers[k] = append(s.core.watchers[k], w)
 }
 
 func (s *Session) unwatch() {
-	for _, k := range s.watched {
-		list := s.core.watchers[k]
-		for i, w := range list {
-			if w == s {
-				list = append(list[:i], list[i+1:]...)
-				break
-			}
-		}
-		if len(list) == 0 {
-			delete(s.core.watchers, k)
+	for _, w := range s.watched {
+		list := s.core.watchers[w.key]
+		i := slices.Index(list, w)
+		if list = slices.Delete(list, i, i+1); len(list) == 0 {
+			delete(s.core.watchers, w.key)
 		} else {
-			s.core.watchers[k] = list
+			s.core.watchers[w.key] = list
 		}
 	}
 	s.watched, s.dirty = nil, false
 }
 
-// watchExpired reports whether a watched key has expired but was not removed yet.
+// watchExpired reports whether the time of a watched key has passed since WATCH,
+// though it was not removed yet.
 func (s *Session) watchExpired() bool {
-	for _, k := range s.watched {
-		if o := s.core.dbs[k.db].Read(k.key); o != nil && s.core.expired(o) {
+	for _, w := range s.watched {
+		if o := s.core.dbs[w.key.db].Read(w.key.key); !w.expired && o != nil && s.core.expired(o) {
 			return true
 		}
 	}
 	return false
 }
 
+// touchWatched spoils the transactions that watch a key.
 func (co *core) touchWatched(k watchKey) {
-	for _, s := range co.watchers[k] {
-		s.dirty = true
+	for _, w := range co.watchers[k] {
+		if w.expired {
+			w.expired = false // it is gone now; from here on a change counts
+			if co.dbs[k.db].Read(k.key) == nil {
+				continue
+			}
+		}
+		w.session.dirty = true
 	}
 }

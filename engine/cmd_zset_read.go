@@ -41,12 +41,8 @@ func zrandmember(c *Call) resp.Value {
 		return resp.Array()
 	}
 	z := o.ZSet()
-	switch {
-	case len(c.Args) == 2:
-		member, _ := z.At(c.rng.IntN(z.Len()))
-		return resp.Bulk(member)
-	case count > 1 && count >= int64(z.Len()):
-		return zreply(z, z.Len()-1, z.Len(), true, withScores)
+	if count > 1 && count >= int64(z.Len()) {
+		return zreply(z, z.Len()-1, z.Len(), true, withScores) // as on the server
 	}
 	var out []resp.Value
 	for _, i := range c.pickIndexes(z.Len(), count) {
@@ -56,7 +52,10 @@ func zrandmember(c *Call) resp.Value {
 			out = append(out, resp.Double(score))
 		}
 	}
-	if withScores {
+	switch {
+	case len(c.Args) == 2:
+		return out[0]
+	case withScores:
 		return resp.Pairs(out...)
 	}
 	return resp.Array(out...)
@@ -88,7 +87,7 @@ func zscan(c *Call) resp.Value {
 	var out []resp.Value
 	o.ZSet().Ascend(0, func(member string, score float64) bool {
 		if opt.matches(member) {
-			out = opt.addPair(out, member, resp.FormatDouble(score))
+			out = opt.addScored(out, member, resp.FormatDouble(score))
 		}
 		return true
 	})
@@ -110,7 +109,7 @@ func (c *Call) zscanSorted(z *store.ZSetObj, cursor uint64, opt *scanOptions) re
 		}
 		seen, last = seen+1, member
 		if opt.matches(member) {
-			out = opt.addPair(out, member, scannedScore(score))
+			out = opt.addScored(out, member, scannedScore(score))
 		}
 		return true
 	})
@@ -118,6 +117,14 @@ func (c *Call) zscanSorted(z *store.ZSetObj, cursor uint64, opt *scanOptions) re
 		return scanReply(0, out)
 	}
 	return scanReply(c.cursors.next(scopeMembers, last), out)
+}
+
+func (o *scanOptions) addScored(out []resp.Value, member, score string) []resp.Value {
+	out = append(out, resp.Bulk(member))
+	if o.onlyKeys {
+		return out
+	}
+	return append(out, resp.Bulk(score))
 }
 
 // scannedScore is C's %.17g, which ZSCAN prints the scores of a skiplist with.

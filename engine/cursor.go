@@ -11,8 +11,9 @@ import (
 // cursorTable serves SCAN and its kin. A cursor stands for the last element
 // that a call returned: it is a hash of that element, and the iteration goes on
 // behind it in byte order. So every element that is there from the start to the
-// end is returned, exactly once, and a repeated call repeats its reply. The table
-// only saves looking for the element; what it forgets can still be found.
+// end is returned, and a repeated call repeats its reply. The table only saves
+// looking for the element; what it forgets can still be found. Only when the
+// element is gone as well does the iteration begin anew.
 // The zero table is ready to use.
 type cursorTable struct {
 	lasts map[uint64]string

@@ -75,11 +75,11 @@ func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
 	v := rej.reply(false)
 	s.core.countError(v.Str)
 	if s.multi != nil {
-		if spec != nil && spec.Name == "exec" {
-			s.endMulti()
-			return resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(v.Str, "ERR "))
-		}
 		s.multi.spoilt = true
+	}
+	if spec != nil && spec.Name == "exec" { // with or without a transaction
+		s.endMulti()
+		return resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(v.Str, "ERR "))
 	}
 	return v
 }

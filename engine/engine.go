@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ type core struct {
 
 	sessions map[uint64]*Session
 	nextID   uint64
-	watchers map[watchKey][]*Session
+	watchers map[watchKey][]*watcher
 	scripts  *scriptCache
 	lua      *luabridge.Interp
 	stats    serverStats
@@ -76,7 +77,7 @@ func New(cfg Config) (*Engine, error) {
 	e.changed = sync.NewCond(&e.mu)
 	co := &e.core
 	*co = core{engine: e, cfg: cfg, clock: cfg.Clock, sessions: map[uint64]*Session{},
-		watchers: map[watchKey][]*Session{}, activeExpire: true}
+		watchers: map[watchKey][]*watcher{}, activeExpire: true}
 	co.stats.errorCodes = map[string]int64{}
 	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
 	co.table = newTable(commandGroups())
@@ -170,8 +171,9 @@ func (co *core) nextDue() (at int64, ok bool) {
 		return at, ok
 	}
 	for _, db := range co.dbs {
-		if ms, due := db.NextDeadline(); due && (!ok || ms*1000 < at) {
-			at, ok = ms*1000, true
+		ms, due := db.NextDeadline()
+		if us := min(ms, math.MaxInt64/1000) * 1000; due && (!ok || us < at) {
+			at, ok = us, true
 		}
 	}
 	return at, ok

@@ -6,7 +6,6 @@ import "github.com/echomq/echomq-sim/store"
 func (co *core) expireKey(db int, key string) {
 	co.dbs[db].Remove(key)
 	co.stats.expiredKeys++
-	co.stats.dirty++
 	co.touch(db, key)
 	co.emit(db, eventExpired, "expired", key)
 }
@@ -47,7 +46,6 @@ func (co *core) expireFields(db int, key string) {
 		return
 	}
 	co.stats.expiredFields += int64(len(gone))
-	co.stats.dirty += int64(len(gone))
 	co.touch(db, key)
 	co.emit(db, eventHash, "hexpired", key)
 	if h.Len() == 0 {

@@ -13,6 +13,8 @@ func commandGroups() [][]Spec {
 		bitmapCommands,
 		hashCommands,
 		hashReadCommands,
+		hashTTLCommands,
+		hashTTLValueCommands,
 		keyCommands,
 		expireCommands,
 		scanCommands,

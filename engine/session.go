@@ -30,7 +30,7 @@ type Session struct {
 
 	held    *held // the reply of a command that waits; no further command runs meanwhile
 	multi   *transaction
-	watched []watchKey
+	watched []*watcher
 	dirty   bool // a watched key was modified
 
 	created  int64 // Unix microseconds
@@ -179,6 +179,7 @@ func (s *Session) reply(v resp.Value) {
 		v = resp.None
 	}
 	if s.conn == nil {
+		v = v.RESP3()
 		s.result = &v
 		s.core.engine.changed.Broadcast()
 		return
@@ -199,16 +200,16 @@ func (s *Session) push(v resp.Value) {
 // kill closes the client: at once, or after its pending output when soft.
 func (s *Session) kill(soft bool) {
 	s.closing = true
-	if s.conn == nil {
-		s.core.engine.changed.Broadcast()
-		return
-	}
-	if soft {
+	if soft && s.conn != nil {
 		s.conn.Kick()
 		return
 	}
 	s.drop()
-	s.conn.Abort()
+	if s.conn != nil {
+		s.conn.Abort()
+		return
+	}
+	s.core.engine.changed.Broadcast()
 }
 
 // release ends the wait of a held command with v.
@@ -250,7 +251,7 @@ func (e *Engine) NewClient() *Client {
 func (e *Engine) builtinClient() *Client {
 	e.lock()
 	defer e.unlock()
-	if e.core.builtin == nil {
+	if e.core.builtin == nil || e.core.builtin.s.closing {
 		s := e.core.newSession(nil)
 		s.proto, s.authed = 3, true
 		e.core.builtin = &Client{s: s}
@@ -277,7 +278,11 @@ func (c *Client) Do(args ...string) resp.Value {
 	s.result = nil
 	s.process(args)
 	for s.result == nil && !s.closing && !e.core.closed {
+		e.core.arm() // waiting ends the turn as unlock does
 		e.changed.Wait()
+	}
+	if s.closing {
+		s.drop()
 	}
 	if s.result == nil {
 		return resp.Err("ERR this client is closed")

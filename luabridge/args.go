@@ -1,8 +1,6 @@
 package luabridge
 
 import (
-	"strconv"
-
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -141,6 +139,3 @@ func pushNumber(L *lua.LState, f float64) int { L.Push(lua.LNumber(f)); return 1
 func pushInt(L *lua.LState, n int) int { L.Push(number(int64(n))); return 1 }
 
 func pushBool(L *lua.LState, b bool) int { L.Push(lua.LBool(b)); return 1 }
-
-// itoa is strconv.Itoa under a short name.
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -56,7 +56,7 @@ func (v *vm) errHandler(L *lua.LState) int {
 	} else if v.readOnly(t) {
 		v.runError(L, readOnlyText)
 	}
-	if source, line := v.position(L); source != "" {
+	if source, line := v.position(L, 1); source != "" {
 		t.RawSetString("source", lua.LString(source))
 		t.RawSetString("line", lua.LNumber(line))
 	}
@@ -105,7 +105,7 @@ func (v *vm) setMetatable(L *lua.LState) int {
 	}
 	meta, ok := L.Get(2).(*lua.LTable)
 	if !ok && (L.Get(2) != lua.LNil || L.GetTop() < 2) {
-		v.typeError(L, 2, "nil or table")
+		v.argError(L, 2, "nil or table expected")
 	}
 	if v.metaField(t, "__metatable") != lua.LNil {
 		v.errorf(L, "cannot change a protected metatable")
@@ -163,7 +163,7 @@ func (v *vm) baseNext(L *lua.LState) int {
 	key := L.Get(2)
 	w := v.walkFor(t, key)
 	if w == nil {
-		v.errorf(L, "invalid key to 'next'")
+		v.runError(L, "invalid key to 'next'")
 	}
 	key, value := w.next()
 	L.SetTop(0)
@@ -372,7 +372,7 @@ func (v *vm) unpack(L *lua.LState) int {
 		return 0
 	}
 	n := last - i + 1
-	if n+v.stackSize(L) > maxResults {
+	if n+L.GetTop() > maxResults {
 		v.errorf(L, "too many results to unpack")
 	}
 	for ; i <= last; i++ {
@@ -380,9 +380,6 @@ func (v *vm) unpack(L *lua.LState) int {
 	}
 	return n
 }
-
-// stackSize is how many stack slots the running function uses.
-func (v *vm) stackSize(L *lua.LState) int { return L.GetTop() }
 
 func (v *vm) newProxy(L *lua.LState) int {
 	L.SetTop(1)

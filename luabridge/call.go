@@ -10,7 +10,7 @@ import (
 )
 
 // maxGoDepth is how many Go functions that call back into Lua may nest.
-const maxGoDepth = 196
+const maxGoDepth = 198
 
 // failure is how a script ended in an error.
 type failure struct {
@@ -28,10 +28,10 @@ type protectedCall struct {
 
 // enter counts a Go function that is about to call Lua.
 func (v *vm) enter() {
-	if v.depth++; v.depth > maxGoDepth {
-		v.depth--
-		raise(lua.LString("C stack overflow"))
+	if v.depth >= maxGoDepth {
+		raise(errDepthValue)
 	}
+	v.depth++
 }
 
 // call calls the function below the top nargs values, for a Go function.
@@ -47,7 +47,7 @@ func (v *vm) call(L *lua.LState, fn lua.LValue, nargs, nret int) {
 func (v *vm) handleError(L *lua.LState) int {
 	value := v.translate(L, L.Get(1))
 	v.failed = failure{set: true}
-	v.failed.source, v.failed.line = v.position(L)
+	v.failed.source, v.failed.line = v.position(L, 0)
 	if v.in.watch.tripped {
 		v.failed.msg = "ERR " + v.in.watch.reason
 	} else {
@@ -69,12 +69,12 @@ func (v *vm) errorText(L *lua.LState, value lua.LValue) string {
 	return "ERR error object is a table without an err field"
 }
 
-// position is where the innermost Lua function stands, or its caller when a Go
-// function failed.
-func (v *vm) position(L *lua.LState) (source string, line int) {
-	f, lost := v.level(L, 1)
+// position is where the function at a level stands, or its caller when that is a
+// Go function.
+func (v *vm) position(L *lua.LState, level int) (source string, line int) {
+	f, lost := v.level(L, level)
 	if f != nil && f.Fn.IsG {
-		f, lost = v.level(L, 2)
+		f, lost = v.level(L, level+1)
 	}
 	switch {
 	case lost:
@@ -114,11 +114,16 @@ func (v *vm) errorReply(s *Script, err error) resp.Value {
 // full. The virtual machine's text tells the position.
 func (v *vm) lateFailure(err error) failure {
 	text := err.Error()
+	own := false
 	if api, ok := err.(*lua.ApiError); ok {
+		_, own = api.Object.(raised)
 		text = api.Object.String()
 	}
-	if v.in.watch.tripped {
+	switch {
+	case v.in.watch.tripped:
 		return failure{msg: "ERR " + v.in.watch.reason}
+	case own: // the handler itself failed: a metamethod of the error value
+		return failure{msg: "ERR " + text}
 	}
 	pos, msg, ok := strings.Cut(text, ": ")
 	name, line, ok2 := strings.Cut(pos, ":")
@@ -153,7 +158,10 @@ func (v *vm) handlePcall(L *lua.LState) int {
 func (v *vm) protect(L *lua.LState, handler lua.LValue) (lua.LValue, bool) {
 	nargs := L.GetTop() - 1
 	depth := v.depth
-	v.enter()
+	if depth >= maxGoDepth {
+		return errDepthValue, false
+	}
+	v.depth++
 	v.calling = L.Get(1)
 	v.protected = append(v.protected, protectedCall{stackTop(L) - nargs - 1, handler})
 	err := L.PCall(nargs, lua.MultRet, v.onPcall)

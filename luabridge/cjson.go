@@ -265,14 +265,13 @@ func (w *jsonWriter) table(t *lua.LTable, depth int) {
 // numbers as keys; false when it has others or is too sparse.
 func (w *jsonWriter) arrayLength(keys walker) (int, bool) {
 	top, count := 0, 0
-	for key, value := keys.next(); key != lua.LNil; key, value = keys.next() {
+	for key, _ := keys.next(); key != lua.LNil; key, _ = keys.next() {
 		n, ok := key.(lua.LNumber)
 		if !ok || n < 1 || n != lua.LNumber(math.Floor(float64(n))) {
 			return 0, false
 		}
 		top = max(top, int(toInt(float64(n))))
 		count++
-		_ = value
 	}
 	w.v.step(count)
 	c := w.cfg

@@ -255,8 +255,8 @@ func (u *unpacker) marked(c byte, slots int) lua.LValue {
 		return lua.LNumber(int64(u.uint(1 << (c - 0xcc))))
 	case 0xd0:
 		return lua.LNumber(int8(u.uint(1)))
-	case 0xd1: // the library that the server uses reads it without its sign
-		return lua.LNumber(u.uint(2))
+	case 0xd1:
+		return lua.LNumber(int16(u.uint(2)))
 	case 0xd2:
 		return lua.LNumber(int32(u.uint(4)))
 	case 0xd3:

@@ -1,6 +1,8 @@
 package luabridge
 
 import (
+	"math"
+
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/echomq/echomq-sim/resp"
@@ -69,8 +71,11 @@ func (v *vm) fromScalar(r *resp.Value) lua.LValue {
 
 // formatDouble is a double as RESP2 spells it in a bulk string.
 func formatDouble(f float64) string {
-	if f != f {
+	switch {
+	case f != f:
 		return "nan"
+	case f == 0 && math.Signbit(f):
+		return "-0"
 	}
 	return formatArg(f)
 }
@@ -130,7 +135,7 @@ func (v *vm) fromSet(elems []resp.Value) lua.LValue {
 
 // maxReplySlots is how many stack slots the conversion of one reply may take in
 // the reference implementation: it bounds the nesting of tables.
-const maxReplySlots = 7996
+const maxReplySlots = 7994
 
 // replyWriter converts a script's result to a reply.
 type replyWriter struct {

@@ -45,9 +45,27 @@ func (v *vm) newThread(L *lua.LState) *lua.LState {
 	L.SetContext(ctx) // a new thread would get a child of it, which never ends
 	th := L.Get(-1).(*lua.LState)
 	L.Pop(1)
-	th.SetContext(ctx)
+	th.SetContext(&threadContext{watch: &v.in.watch, v: v, th: th})
 	th.Env = L.Env
 	return th
+}
+
+// threadContext is the context of a coroutine. gopher-lua sets a coroutine's
+// panic function when it starts it; the first Done replaces that one, so that
+// errors are translated while the frames that raised them are there.
+type threadContext struct {
+	*watch
+	v  *vm
+	th *lua.LState
+}
+
+// Done is the watch's.
+func (c *threadContext) Done() <-chan struct{} {
+	if c.th != nil {
+		c.th.Panic = func(L *lua.LState) { raise(c.v.translate(L, L.Get(-1))) }
+		c.th = nil
+	}
+	return c.watch.Done()
 }
 
 func (v *vm) coCreate(L *lua.LState) int {
@@ -115,7 +133,7 @@ func (v *vm) resume(L, th *lua.LState) (n int, ok bool) {
 	if v.in.watch.tripped {
 		raise(errInterruptedValue)
 	}
-	if L.Get(-n) != lua.LFalse || !th.Dead {
+	if L.Get(-n) == lua.LTrue {
 		return n - 1, true
 	}
 	value := L.Get(-1)

@@ -84,7 +84,11 @@ func (v *vm) translate(L *lua.LState, obj lua.LValue) lua.LValue {
 		v.broken = true // a Go panic: this state is not to be trusted any more
 		return lua.LString("internal error: " + string(text))
 	}
-	return lua.LString(f.where() + msg)
+	pos := f.where()
+	if !layout.ok {
+		pos = v.where(L, 1)
+	}
+	return lua.LString(pos + msg)
 }
 
 // machineErrors lists how the virtual machine's messages begin.
@@ -127,8 +131,7 @@ func (v *vm) machineText(L *lua.LState, f *frame, text string) string {
 func forText(_ *vm, _ *lua.LState, _ *frame, msg string) string {
 	what := strings.Fields(msg)[2] // init, limit or step
 	if what == "init" {
-		what = "initial"
-		return "'for' initial value must be a number"
+		what = "initial value"
 	}
 	return "'for' " + what + " must be a number"
 }

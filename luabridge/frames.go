@@ -60,10 +60,10 @@ func (f *frame) line() (int, bool) {
 // is not a Lua function.
 func (v *vm) where(L *lua.LState, n int) string {
 	if !layout.ok {
-		if n == 0 {
-			return ""
+		if w := L.Where(n); n > 0 && !strings.HasPrefix(w, "[G]") {
+			return w + " "
 		}
-		return L.Where(n) + " "
+		return ""
 	}
 	f, _ := v.level(L, n)
 	return f.where()
@@ -150,10 +150,7 @@ func publicName(kind, name string) (string, string) {
 // localName is the name of the n-th active local variable at pc.
 func localName(proto *lua.FunctionProto, n, pc int) (string, bool) {
 	for _, v := range proto.DbgLocals {
-		if v.StartPc >= pc {
-			break
-		}
-		if pc < v.EndPc {
+		if v.StartPc < pc && pc < v.EndPc {
 			if n--; n == 0 {
 				return v.Name, !strings.HasPrefix(v.Name, "(")
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// seeds reads "first+count" from an environment variable.
+// seedRange is the default range of seeds, or the one seed in ECHOMQSIM_SEED.
 func seedRange(t *testing.T, first, count int) (int, int) {
 	if s := os.Getenv("ECHOMQSIM_SEED"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -52,13 +52,15 @@ type program struct {
 	fns   int
 	depth int
 	size  int
+	safe  bool   // operations are guarded, so that the program reaches its end
 	line  string // what separates statements
 }
 
-const preamble = `local out,steps={},0
-local function N(x) if type(x)=='number' then return x end return 7 end
-local function S(x) if type(x)=='string' and #x>99 then return 'L' end if type(x)=='string' or type(x)=='number' then return x end return type(x) end
-local function P(x) steps=steps+1 if steps>60 then error('limit',0) end out[#out+1]=(type(x)=='table' and 'T'..#x) or (type(x)=='function' and 'F') or tostring(x) return x end
+// The preamble hides two known differences: the sign of a zero product, and the length of tables with holes.
+const preamble = `local out,steps,count={},0,0
+local function N(x) if x==0 then return 0 end if type(x)=='number' then return x end return 7 end
+local function S(x) if x==0 then return 0 end if type(x)=='string' and #x>99 then return 'L' end if type(x)=='string' or type(x)=='number' then return x end return type(x) end
+local function P(x) steps=steps+1 if steps>400 then error('limit',0) end count=count+1 out[count]=(type(x)=='table' and type(x[1])..type(x.f)..type(x[3])) or (x==0 and 0) or (type(x)=='function' and 'F') or tostring(x) return x end
 local function T(x) if type(x)=='table' then return x end return {x,f=x} end
 local function F(x) if type(x)=='function' then return x end return function(...) return x,... end end
 `
@@ -68,6 +70,7 @@ func randomProgram(seed int) string {
 	if p.n(3) == 0 {
 		p.line = "\n"
 	}
+	p.safe = seed%5 > 0
 	p.out.WriteString(preamble)
 	p.vars = [][]string{{}}
 	p.body(6 + p.n(8))
@@ -113,6 +116,14 @@ func (p *program) any() string {
 	return all[p.n(len(all))]
 }
 
+// guard makes sure of an operand's type in a safe program.
+func (p *program) guard(check, e string) string {
+	if p.safe {
+		return check + "(" + e + ")"
+	}
+	return e
+}
+
 func (p *program) fresh() string { return p.pick("a", "b", "c", "d", "e", "g", "x", "y") }
 
 func (p *program) list(n int, item func() string) string {
@@ -126,14 +137,14 @@ func (p *program) list(n int, item func() string) string {
 func (p *program) target() string {
 	switch p.n(4) {
 	case 0:
-		return p.any() + "." + p.pick("f", "k", "n")
+		return p.guard("T", p.any()) + "." + p.pick("f", "k", "n")
 	case 1:
-		return p.any() + "[" + p.expr(1) + "]"
+		return p.guard("T", p.any()) + "[" + p.guard("S", p.expr(1)) + "]"
 	}
 	if v := p.any(); v != "steps" {
 		return v
 	}
-	return "out"
+	return "out.x"
 }
 
 func (p *program) names(n int) []string {
@@ -209,7 +220,11 @@ func (p *program) compound(k int) {
 func (p *program) loop(head, tail string) {
 	p.put("%s", head)
 	p.loops++
-	p.put("P('l')")
+	if p.safe {
+		p.put("P('l') if steps>60 then break end")
+	} else {
+		p.put("P('l') if steps>60 then error('limit',0) end")
+	}
 	p.block(3)
 	p.loops--
 	p.put("%s", tail)
@@ -217,14 +232,14 @@ func (p *program) loop(head, tail string) {
 
 func (p *program) forLoop() {
 	name := p.fresh()
-	bounds := p.pick("=1,3", "='1',3", "=3,1,-1", "=1,N("+p.any()+")%4", "=1,"+p.any(), "=1,0")
+	bounds := p.pick("=1,3", "='1',3", "=3,1,-1", "=1,N("+p.any()+")%4", "=1,"+p.guard("N", p.any()), "=1,0")
 	if p.n(3) == 0 {
 		bounds = "," + p.fresh() + " in ipairs(T(" + p.any() + "))"
 	}
 	p.put("for %s%s do", name, bounds)
 	p.loops++
 	p.vars = append(p.vars, []string{name})
-	p.put("P(%s)", name)
+	p.put("P(%s) if steps>60 then break end", name)
 	p.block(3)
 	p.vars = p.vars[:len(p.vars)-1]
 	p.loops--
@@ -252,7 +267,7 @@ func (p *program) funcBody(params []string, inline bool) {
 	p.loops = 0
 	p.vars = append(p.vars, params)
 	p.fns++
-	p.put("steps=steps+1 if steps>60 then error('limit',0) end")
+	p.put("steps=steps+1 if steps>90 then return end")
 	p.block(2)
 	p.put("return %s", p.list(p.n(3), func() string { return p.expr(1) }))
 	p.fns--
@@ -272,11 +287,11 @@ func (p *program) expr(depth int) string {
 	case 0:
 		return fmt.Sprintf("N(%s)%sN(%s)", sub(), p.pick("+", "-", "*", "%"), sub())
 	case 1:
-		return fmt.Sprintf("%s%s%s", p.any(), p.pick("+", "-", "*", "/", "%"), p.leaf())
+		return p.guard("N", p.any()) + p.pick("+", "-", "*", "/", "%") + p.guard("N", p.leaf())
 	case 2:
 		return fmt.Sprintf("S(%s)..S(%s)", sub(), sub())
 	case 3:
-		return fmt.Sprintf("%s..%s", p.any(), p.pick("1", "'k'", "2.5"))
+		return p.guard("S", p.any()) + ".." + p.pick("1 ", "'k'", "2.5 ")
 	case 4, 5:
 		return fmt.Sprintf("(%s and %s)", sub(), sub())
 	case 6, 7:
@@ -298,7 +313,8 @@ func (p *program) expr(depth int) string {
 }
 
 func (p *program) access() string {
-	return p.pick("T("+p.any()+").f", "T("+p.any()+")[1]", p.any()+".f", p.any()+"[N("+p.any()+")]", "#T("+p.any()+")")
+	v := p.guard("T", p.any())
+	return p.pick(v+".f", v+"[1]", v+"["+p.guard("N", p.any())+"]", "#S("+p.any()+")", "T("+p.any()+").k", "F("+v+".f)("+p.any()+")")
 }
 
 func (p *program) constructor(sub func() string) string {
@@ -421,9 +437,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		if chunk, _, err := frontEnd(src); err == nil {
-			_, _ = compileFront(chunk, scriptName)
-		}
+		_, _, _ = compileSource(src, scriptName, scriptCalls, true)
 	})
 }
 
@@ -432,12 +446,19 @@ func TestHugeInputs(t *testing.T) {
 	const mega = 1 << 20
 	for _, unit := range []string{"(", "a=", "a+", "a..", "a.b", "a,", "a[", "{", "f(", "f()", "not ", "-", "--", "a and ", "do ", "if a then ",
 		"function f() ", "x=1 ", "local x ", "local x=a;", "elseif ", "'", "[[", "[", "\n", "a'b'", "a^", "return ", ";", "\x00", "\\", "1", ".", "e"} {
-		for _, prefix := range []string{"", "x=", "return a", "if a then elseif a then "} {
+		for _, prefix := range []string{"", "return a"} {
 			src := prefix + strings.Repeat(unit, mega/len(unit))
-			if chunk, _, err := frontEnd(src); err == nil && len(unit) < 4 {
-				_, _ = compileFront(chunk, scriptName)
+			if _, _, err := compileSource(src, scriptName, scriptCalls, true); err != nil && err.Error() == "" {
+				t.Errorf("no text for the error on %.20q", src)
 			}
 		}
+	}
+	var many strings.Builder
+	for i := range 30000 {
+		fmt.Fprintf(&many, "a.b%d=1 ", i)
+	}
+	if _, _, err := frontEnd(many.String()); err == nil {
+		t.Error("too many constants accepted")
 	}
 	src := "if a then " + strings.Repeat("elseif a then ", mega/14) + "end"
 	if _, _, err := frontEnd(src); err == nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/ast"
 )
 
 // The files in testdata/front hold programs and the answers of valkey-server 8.0.1, one pair of quoted strings a
@@ -178,21 +177,15 @@ func TestRun(t *testing.T) {
 
 // runProgram runs a script on a bare state with a few functions, and renders its reply or error as eval does.
 func runProgram(src string, hoist bool) string {
-	var chunk []ast.Stmt
-	var names []string
-	var err error
-	if hoist {
-		chunk, names, err = frontEnd(src)
-	} else {
-		chunk, err = frontEndNamed(src, scriptName, scriptCalls)
-	}
+	proto, names, err := compileSource(src, scriptName, scriptCalls, hoist)
 	if err != nil {
 		return "-Error compiling script (new function): " + oneLineText(err.Error())
 	}
-	proto, err := lua.Compile(chunk, scriptName)
-	if err != nil {
-		return "compile: " + err.Error()
-	}
+	return runCompiled(proto, names)
+}
+
+// runCompiled runs a main function whose parameters are the globals names.
+func runCompiled(proto *lua.FunctionProto, names []string) string {
 	L := bareState()
 	defer L.Close()
 	result, err := runProto(L, proto, names)
@@ -210,11 +203,8 @@ func runProto(L *lua.LState, proto *lua.FunctionProto, names []string) (lua.LVal
 	})
 	v.helpers[handler] = struct{}{}
 	L.Push(L.NewFunctionFromProto(proto))
-	if len(names) > 0 {
-		L.Call(0, 1) // the binder
-		for _, name := range names {
-			L.Push(globalValue(L, name))
-		}
+	for _, name := range names {
+		L.Push(globalValue(L, name))
 	}
 	if err := L.PCall(len(names), 1, handler); err != nil {
 		var api *lua.ApiError

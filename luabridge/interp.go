@@ -125,6 +125,7 @@ type vm struct {
 var (
 	errInterruptedValue = lua.LString(interruptText)
 	errMemoryValue      = lua.LString("not enough memory")
+	errDepthValue       = lua.LString("C stack overflow")
 )
 
 func init() {
@@ -148,8 +149,8 @@ func newVM(in *Interp) *vm {
 	}
 	v.L.SetContext(&in.watch)
 	v.refuseWrite = v.helper(v.refuse)
-	v.onError = v.L.NewFunction(v.handleError)
-	v.onPcall = v.L.NewFunction(v.handlePcall)
+	v.onError = v.helper(v.handleError)
+	v.onPcall = v.helper(v.handlePcall)
 	v.openGlobals()
 	return v
 }
@@ -181,15 +182,31 @@ func (v *vm) openGlobals() {
 	}
 	v.openStrings()
 	for _, h := range frontHelpers {
-		v.globals.RawSetString(h.name, v.helper(h.fn))
+		fn := h.fn
+		if h.name == helperConcat {
+			fn = v.concat
+		}
+		v.globals.RawSetString(h.name, v.helper(fn))
 	}
+}
+
+// concat is "..", kept within the memory limit.
+func (v *vm) concat(L *lua.LState) int {
+	size := 0
+	for i := L.GetTop(); i > 0; i-- {
+		if s, ok := L.Get(i).(lua.LString); ok {
+			size += len(s)
+		}
+	}
+	v.grow(size)
+	return luaConcat(L)
 }
 
 // run runs one script. broken tells that the state must not be used again.
 func (v *vm) run(h Host, s *Script, keys, args []string) (reply resp.Value, broken bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			reply, broken = resp.Err("ERR internal error in the script interpreter"), true
+			reply, broken = panicReply(r)
 		}
 	}()
 	v.host, v.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
@@ -207,6 +224,17 @@ func (v *vm) run(h Host, s *Script, keys, args []string) (reply resp.Value, brok
 	}
 	v.host = nil
 	return reply, v.broken
+}
+
+// panicReply is the reply when the conversion of a script's result was stopped,
+// or when this package has a fault.
+func panicReply(r any) (reply resp.Value, broken bool) {
+	if api, ok := r.(*lua.ApiError); ok {
+		if stop, ok := api.Object.(raised); ok {
+			return resp.Err("ERR " + stop.String()), false
+		}
+	}
+	return resp.Err("ERR internal error in the script interpreter"), true
 }
 
 // push pushes the script's main function and its arguments, the hoisted

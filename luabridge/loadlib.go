@@ -40,21 +40,14 @@ func (v *vm) load(L *lua.LState) int {
 // loadChunk pushes the function that a text compiles to, or nil and an error.
 func (v *vm) loadChunk(L *lua.LState, text, name string) int {
 	short := chunkID(name)
-	chunk, err := parseChunk(text)
-	if err == nil {
-		var fn *lua.FunctionProto
-		if fn, err = compileChunk(chunk, short); err == nil {
-			v.chunks[short] = name
-			L.Push(L.NewFunctionFromProto(fn))
-			return 1
-		}
+	proto, _, err := compile(text, short, scriptCalls+v.depth, false)
+	if err != nil {
+		L.Push(lua.LNil)
+		return 1 + pushString(L, err.Error())
 	}
-	L.Push(lua.LNil)
-	msg := err.Error()
-	if rest, ok := strings.CutPrefix(msg, scriptName+":"); ok {
-		msg = short + ":" + rest
-	}
-	return 1 + pushString(L, msg)
+	v.chunks[short] = name
+	L.Push(L.NewFunctionFromProto(proto))
+	return 1
 }
 
 // maxChunkID is the longest chunk name in a position.

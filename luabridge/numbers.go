@@ -55,17 +55,14 @@ func formatArg(f float64) string {
 	return formatShortest(f)
 }
 
-// formatShortest writes the shortest digits that read back as f, with the
-// layout rules of the server's own double printer: plain digits while at most
-// six zeros have to be added, an exponent without padding beyond that.
+// formatShortest writes a number other than 0 with the fewest digits that read
+// back as f, and with the layout rules of the server's own double printer: plain
+// digits while at most six zeros have to be added, an exponent without padding
+// beyond that.
 func formatShortest(f float64) string {
-	var buf [32]byte
-	sci := strconv.AppendFloat(buf[:0], math.Abs(f), 'e', -1, 64)
-	mant, exp, _ := strings.Cut(string(sci), "e")
-	digits := strings.Replace(mant, ".", "", 1)
-	e, _ := strconv.Atoi(exp)
-	n := len(digits)
-	k := e - n + 1 // value = digits * 10^k
+	list, k := grisuDigits(math.Abs(f)) // f is digits * 10^k
+	digits, n := string(list), len(list)
+	e := k + n - 1
 	sign := ""
 	if math.Signbit(f) {
 		sign = "-"

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -145,9 +144,9 @@ func encode(b *strings.Builder, v resp.Value, proto int) {
 		bulk(v.Str)
 	case resp.KindDouble:
 		if three {
-			b.WriteString("," + replyDouble(v.Num()) + "\r\n")
+			b.WriteString("," + formatDouble(v.Num()) + "\r\n")
 		} else {
-			bulk(replyDouble(v.Num()))
+			bulk(formatDouble(v.Num()))
 		}
 	case resp.KindBigNum:
 		if three {
@@ -164,13 +163,6 @@ func encode(b *strings.Builder, v resp.Value, proto int) {
 	default:
 		encodeAggregate(b, v, proto)
 	}
-}
-
-func replyDouble(f float64) string {
-	if math.IsNaN(f) {
-		return "nan"
-	}
-	return formatArg(f)
 }
 
 func encodeAggregate(b *strings.Builder, v resp.Value, proto int) {

@@ -14,7 +14,9 @@ const (
 	maxStack       = 250
 	maxChain       = 4000 // operators applied one to the result of the other
 	maxElseifs     = 4000
-	scriptCalls    = 0 // C calls that the server has open when it compiles a script
+	manyConstants  = 5000  // from here on they are counted exactly
+	maxConstants   = 20000 // different ones in a function: the compiler searches them one by one
+	scriptCalls    = 0     // C calls that the server has open when it compiles a script
 	textTooComplex = "function or expression too complex"
 )
 
@@ -59,6 +61,9 @@ type funcScope struct {
 	most   int      // the most local variables visible at once
 	dots   bool     // the function uses "..."
 	depth  int      // the deepest expression so far
+
+	mentions  int                 // constants seen, with repetitions
+	constants map[string]struct{} // different ones among the later of them
 }
 
 type parser struct {
@@ -135,6 +140,21 @@ func (p *parser) enter() {
 }
 
 func (p *parser) leave() { p.levels-- }
+
+// constant notes a number or string in the current function.
+func (p *parser) constant(text string) {
+	fn := p.fn
+	if fn.mentions++; fn.mentions <= manyConstants {
+		return
+	}
+	if fn.constants == nil {
+		fn.constants = map[string]struct{}{}
+	}
+	fn.constants[text] = struct{}{}
+	if len(fn.constants) > maxConstants {
+		p.lx.failBare("constant table overflow")
+	}
+}
 
 // limit raises Lua's error for a function that has more than max of what.
 func (p *parser) limit(fn *funcScope, n, max int, what string) {

@@ -138,8 +138,10 @@ func (p *parser) simple() expr {
 	e := expr{depth: 1}
 	switch p.cur.kind {
 	case tokNumber:
+		p.constant(p.cur.text)
 		node = &ast.NumberExpr{Value: numberText(p.cur.num)}
 	case tokString:
+		p.constant(p.cur.str)
 		node = &ast.StringExpr{Value: p.cur.str}
 	case tokNil:
 		node = &ast.NilExpr{}
@@ -172,6 +174,7 @@ func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 func (p *parser) variable() expr {
 	name := p.name()
 	p.use(name)
+	p.constant(name)
 	return expr{node: at(&ast.IdentExpr{Value: name}, p.lastLine, 0), kind: kindVariable, pending: true, depth: 1}
 }
 
@@ -214,6 +217,7 @@ func (p *parser) primary() expr {
 		case ':':
 			p.advance()
 			method := p.name()
+			p.constant(method)
 			p.settle(&e)
 			p.call(&e, method)
 		case '(', tokString, '{':
@@ -239,6 +243,7 @@ func (p *parser) index(e *expr) {
 func (p *parser) key(dotted bool) (ast.Expr, int) {
 	if dotted {
 		name := p.name()
+		p.constant(name)
 		return at(&ast.StringExpr{Value: name}, p.lastLine, 0), 1
 	}
 	e := p.expression(0)
@@ -264,6 +269,7 @@ func (p *parser) call(e *expr, method string) {
 		table := p.constructor()
 		node.Args, depth = []ast.Expr{table.node}, table.depth
 	case tokString:
+		p.constant(p.cur.str)
 		text := &ast.StringExpr{Value: p.cur.str}
 		p.advance()
 		node.Args = []ast.Expr{at(text, p.lastLine, 0)}

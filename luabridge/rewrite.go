@@ -15,6 +15,7 @@ const (
 	helperReadonly = "\x00ro"     // an assignment to a read-only table: raises
 	helperTable    = "\x00table"  // a constructor cut into pieces
 	helperSpread   = "\x00spread" // a long list: returns its elements
+	helperSized    = "\x00sized"  // a constructor with fields: notes how many, which decides the order of pairs
 )
 
 const (
@@ -28,25 +29,39 @@ const (
 // is "return function(...) body end", to be called with the values of those globals ("KEYS", "redis.call",
 // "\x00cat"), in that order. The error is a *syntaxError.
 func frontEnd(src string) (chunk []ast.Stmt, hoisted []string, err error) {
-	chunk, main, err := parseMain(src, scriptName, scriptCalls)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Passes over the tree as the script wrote it (coverage, stepping, laws) belong here.
-	r := &rewriter{main: main, hoist: canHoist(src, main), all: !strings.Contains(src, "fenv")}
-	chunk = r.chunk(chunk)
-	return r.wrap(chunk), r.hoisted, nil
+	return (&rewriter{}).program(src, scriptName, scriptCalls, true)
 }
 
 // frontEndNamed is frontEnd without hoisting, for chunks that a script loads. Its name appears in messages;
 // calls is the number of C calls open.
 func frontEndNamed(src, name string, calls int) ([]ast.Stmt, error) {
+	chunk, _, err := (&rewriter{}).program(src, name, calls, false)
+	return chunk, err
+}
+
+// program parses and rewrites a chunk.
+func (r *rewriter) program(src, name string, calls int, hoist bool) ([]ast.Stmt, []string, error) {
 	chunk, main, err := parseMain(src, name, calls)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &rewriter{main: main}
-	return r.chunk(chunk), nil
+	// Passes over the tree as the script wrote it (coverage, stepping, laws) belong here.
+	r.main = main
+	r.hoist = hoist && canHoist(src, main)
+	r.all = !strings.Contains(src, "fenv")
+	r.ordered = seesOrder(src)
+	r.states = []localState{{}}
+	return r.wrap(r.chunk(chunk)), r.hoisted, nil
+}
+
+// seesOrder reports whether a script may look at the order of a table's fields.
+func seesOrder(src string) bool {
+	for _, word := range []string{"pairs", "next", "encode", "pack", "foreach", "map", "set=", "set ="} {
+		if strings.Contains(src, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // canHoist reports whether the main chunk may become a function with parameters.
@@ -68,6 +83,7 @@ type scope struct {
 	vars   []*variable
 	loop   bool
 	leaves []*scope // in a loop: the inner blocks that a break jumps out of
+	state  int      // the rewriter's at its start
 }
 
 // rewriter replaces what gopher-lua's compiler gets wrong, and what the server does otherwise, by equivalent
@@ -78,7 +94,12 @@ type rewriter struct {
 	fn      int
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
+	ordered bool // the script may see the order of fields
 	hoisted []string
+
+	mark   bool // lines carry the state, see rewrite_compile.go
+	states []localState
+	state  int // the innermost visible variable
 }
 
 func (r *rewriter) chunk(stmts []ast.Stmt) []ast.Stmt {
@@ -108,14 +129,18 @@ func (r *rewriter) wrap(chunk []ast.Stmt) []ast.Stmt {
 func hoistedName(name string) string { return "\x00" + strings.TrimPrefix(name, "\x00") }
 
 func (r *rewriter) open(loop bool) {
-	r.scope = &scope{outer: r.scope, fn: r.fn, loop: loop}
+	r.scope = &scope{outer: r.scope, fn: r.fn, loop: loop, state: r.state}
 }
 
-func (r *rewriter) close() { r.scope = r.scope.outer }
+func (r *rewriter) close() {
+	r.state = r.scope.state
+	r.scope = r.scope.outer
+}
 
 func (r *rewriter) declare(names ...string) {
 	for _, name := range names {
 		r.scope.vars = append(r.scope.vars, &variable{name: name, fn: r.fn})
+		r.enterState(name, true)
 	}
 }
 
@@ -210,6 +235,7 @@ func (r *rewriter) block(stmts []ast.Stmt, names ...string) []ast.Stmt {
 }
 
 func (r *rewriter) stmt(stmt ast.Stmt) ast.Stmt {
+	r.stamp(stmt)
 	switch s := stmt.(type) {
 	case *ast.AssignStmt:
 		return r.assign(s)
@@ -301,6 +327,7 @@ func (r *rewriter) repeat(s *ast.RepeatStmt) {
 func (r *rewriter) loop(stmts []ast.Stmt, then func(), names ...string) []ast.Stmt {
 	r.open(true)
 	r.declare(names...)
+	marker := r.enterState("(break)", false)
 	stmts = r.stmts(stmts)
 	if then != nil {
 		then()
@@ -310,6 +337,7 @@ func (r *rewriter) loop(stmts []ast.Stmt, then func(), names ...string) []ast.St
 	for _, left := range s.leaves {
 		for _, v := range left.vars {
 			if v.captured {
+				r.states[marker].real = true
 				return closeOnBreak(stmts)
 			}
 		}

@@ -16,6 +16,7 @@ func (r *rewriter) exprs(list []ast.Expr) []ast.Expr {
 
 // expr rewrites one expression.
 func (r *rewriter) expr(node ast.Expr) ast.Expr {
+	r.stamp(node)
 	switch e := node.(type) {
 	case *ast.IdentExpr:
 		return r.ident(e)
@@ -86,6 +87,7 @@ func plainName(s string) bool {
 func (r *rewriter) function(e *ast.FunctionExpr) {
 	r.fn++
 	r.open(false)
+	r.state = 0
 	r.declare(e.ParList.Names...)
 	if e.ParList.HasVargs {
 		r.declare("arg")
@@ -221,7 +223,22 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		}
 		f.Value = r.expr(f.Value)
 	}
-	return r.pieces(e)
+	table := r.pieces(e)
+	if keyed := keyedFields(e); r.ordered && keyed > 1 {
+		count := at(&ast.NumberExpr{Value: strconv.Itoa(keyed)}, e.Line(), 0)
+		return r.call(helperSized, e.Line(), table, count)
+	}
+	return table
+}
+
+func keyedFields(e *ast.TableExpr) int {
+	n := 0
+	for _, f := range e.Fields {
+		if f.Key != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // pieces repairs a constructor: a keyed last value must not spill into the list, and a list that the compiler

@@ -23,6 +23,7 @@ var frontHelpers = []frontHelper{
 	{helperReadonly, luaReadonly},
 	{helperTable, luaTable},
 	{helperSpread, luaSpread},
+	{helperSized, luaSized},
 }
 
 const (
@@ -221,4 +222,12 @@ func luaSpread(L *lua.LState) int {
 		L.Push(L.Get(i))
 	}
 	return count + top - 2
+}
+
+// luaSized notes the number of fields of a constructor, for the order in which Lua walks the table.
+func luaSized(L *lua.LState) int {
+	table := L.CheckTable(1)
+	table.Metatable = sizeHint(L.CheckInt(2))
+	L.Push(table)
+	return 1
 }

@@ -17,6 +17,9 @@ func localStmt(line int, name string, e ast.Expr) *ast.LocalAssignStmt {
 }
 
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
+	for _, target := range s.Lhs {
+		r.stamp(target)
+	}
 	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
 		return r.assignOne(s)
 	}
@@ -120,7 +123,7 @@ func mayCall(e ast.Expr) bool {
 // stores happen from right to left.
 func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	var stmts []ast.Stmt
-	line := s.LastLine()
+	line := r.stamped(s.LastLine())
 	keep := func(what string, i int, e ast.Expr, later []ast.Expr) ast.Expr {
 		if _, ok := constant(e); ok {
 			return e
@@ -193,15 +196,18 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		s.Step = at(&ast.NumberExpr{Value: "1"}, s.Line(), 0)
 	}
 	s.Init, s.Limit, s.Step = r.expr(s.Init), r.expr(s.Limit), r.expr(s.Step)
-	s.Stmts = r.loop(s.Stmts, nil, s.Name)
+	control := []string{"(for index)", "(for limit)", "(for step)", s.Name}
 	_, fixed := s.Step.(*ast.NumberExpr)
 	switch {
 	case numeric(s.Init) && numeric(s.Limit) && numeric(s.Step):
+		s.Stmts = r.loop(s.Stmts, nil, control...)
 		return s
 	case numeric(s.Init) && fixed:
 		s.Limit = r.call(helperLimit, s.Line(), s.Limit)
+		s.Stmts = r.loop(s.Stmts, nil, control...)
 		return s
 	}
+	s.Stmts = r.loop(s.Stmts, nil, append([]string{hidden("bound", 0), hidden("bound", 1), hidden("bound", 2)}, control...)...)
 	line := s.Line()
 	call := r.call(helperFor, line, s.Init, s.Limit, s.Step)
 	call.AdjustRet = false
@@ -217,15 +223,13 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 // genericFor gives the loop exactly three expressions, or one call: the compiler adjusts nothing else.
 func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 	s.Exprs = r.exprs(s.Exprs)
-	s.Stmts = keepJumpAway(r.loop(s.Stmts, nil, s.Names...))
 	last := s.Exprs[len(s.Exprs)-1]
-	if multiple(last) && len(s.Exprs) == 1 {
-		return s
-	}
-	if !multiple(last) && len(s.Exprs) <= 3 {
-		for len(s.Exprs) < 3 {
+	locals := append([]string{"(for generator)", "(for state)", "(for control)"}, s.Names...)
+	if len(s.Exprs) <= 3 && !multiple(last) || len(s.Exprs) == 1 {
+		for len(s.Exprs) < 3 && !multiple(last) {
 			s.Exprs = append(s.Exprs, at(&ast.NilExpr{}, s.Line(), 0))
 		}
+		s.Stmts = keepJumpAway(r.loop(s.Stmts, nil, locals...))
 		return s
 	}
 	state := at(&ast.LocalAssignStmt{Exprs: s.Exprs}, s.Line(), s.Line())
@@ -235,5 +239,6 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 		state.Names = append(state.Names, temp)
 		s.Exprs = append(s.Exprs, name(temp, s.Line()))
 	}
+	s.Stmts = keepJumpAway(r.loop(s.Stmts, nil, append(state.Names[:3:3], locals...)...))
 	return block(s.Line(), s.LastLine(), state, s)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/ast"
 )
 
 // ScriptFlags are what a script's shebang line declares.
@@ -47,7 +46,7 @@ func Compile(source string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	proto, binds, err := compileMain(source[n:])
+	proto, binds, err := compile(source[n:], scriptName, scriptCalls, true)
 	if err != nil {
 		return nil, fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
 	}
@@ -109,37 +108,15 @@ func (f *ScriptFlags) set(list string) error {
 	return nil
 }
 
-// compileMain compiles the text of a main function.
-func compileMain(text string) (*lua.FunctionProto, []string, error) {
-	chunk, binds, err := frontEnd(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	proto, err := compileChunk(chunk, scriptName)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(binds) > 0 {
-		proto = proto.FunctionPrototypes[0] // the function that the chunk returns
-		proto.IsVarArg &^= lua.VarArgNeedsArg
-	}
-	return proto, binds, nil
-}
-
-// compileChunk compiles a syntax tree. The compiler panics on what it cannot
+// compile parses and compiles a chunk. The compiler panics on what it cannot
 // express, such as a function that needs more registers than there are.
-func compileChunk(chunk []ast.Stmt, name string) (proto *lua.FunctionProto, err error) {
+func compile(text, name string, calls int, hoist bool) (proto *lua.FunctionProto, binds []string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%s:1: function or expression too complex", name)
+			err = fmt.Errorf("%s:1: %s", name, textTooComplex)
 		}
 	}()
-	proto, err = lua.Compile(chunk, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s:1: function or expression too complex", name)
-	}
-	proto.IsVarArg &^= lua.VarArgNeedsArg // the main function has no use for "arg"
-	return proto, nil
+	return compileSource(text, name, calls, hoist)
 }
 
 // oneLine makes a text fit for an error reply, which ends at a line break.

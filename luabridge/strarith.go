@@ -45,7 +45,14 @@ func (v *vm) textArith(L *lua.LState, event string, op func(a, b float64) float6
 		return 1
 	}
 	f := v.nearestLua(L)
-	msg := v.arithText(L, f, "")
-	raise(lua.LString(f.where() + msg))
+	inst, ok := f.instruction()
+	switch {
+	case !ok:
+	case event == "__unm":
+		raise(lua.LString(f.where() + f.arithText(L, argB(inst))))
+	default:
+		raise(lua.LString(f.where() + f.arithText(L, argB(inst), argC(inst))))
+	}
+	v.errorf(L, "attempt to perform arithmetic on a string value")
 	return 0
 }

@@ -120,7 +120,10 @@ func (v *vm) appendItem(L *lua.LState, out []byte, c conversion, arg int) []byte
 
 // toUint converts as a C cast to a 64-bit unsigned integer does on x86.
 func toUint(f float64) uint64 {
-	if f >= 1<<63 && f < 1<<64 {
+	switch {
+	case f >= 1<<64:
+		return 0
+	case f >= 1<<63:
 		return uint64(f)
 	}
 	return uint64(toInt(f))

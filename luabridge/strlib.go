@@ -9,7 +9,7 @@ import (
 func (v *vm) stringLibrary() *lua.LTable {
 	return v.library(map[string]lua.LGFunction{
 		"byte": v.strByte, "char": v.strChar, "dump": v.strDump, "find": v.strFind,
-		"format": v.strFormat, "gfind": v.strGfind, "gmatch": v.strGmatch, "gsub": v.strGsub,
+		"format": v.strFormat, "gfind": v.strGmatch, "gmatch": v.strGmatch, "gsub": v.strGsub,
 		"len": v.strLen, "lower": v.strLower, "match": v.strMatch, "rep": v.strRep,
 		"reverse": v.strReverse, "sub": v.strSub, "upper": v.strUpper,
 	}, nil)
@@ -39,7 +39,7 @@ func (v *vm) strByte(L *lua.LState) int {
 	to := min(relative(v.optInt(L, 3, from), len(s)), len(s))
 	from = max(from, 1)
 	n := max(to-from+1, 0)
-	if n+v.stackSize(L) > maxResults {
+	if n+L.GetTop() > maxResults {
 		v.errorf(L, "stack overflow (string slice too long)")
 	}
 	for i := range n {
@@ -176,11 +176,6 @@ func (v *vm) strGmatch(L *lua.LState) int {
 		return 0
 	}))
 	return 1
-}
-
-func (v *vm) strGfind(L *lua.LState) int {
-	v.errorf(L, "'string.gfind' was renamed to 'string.gmatch'")
-	return 0
 }
 
 func (v *vm) strGsub(L *lua.LState) int {

@@ -108,6 +108,7 @@ func (f *structFormat) control(opt byte) {
 
 func (v *vm) structPack(L *lua.LState) int {
 	f := v.structFormat(L)
+	L.Push(lua.LNil) // the first missing argument is a nil
 	var out []byte
 	arg := 2
 	for {
@@ -218,7 +219,7 @@ func (v *vm) structUnpack(L *lua.LState) int {
 		}
 		f.pos += pad
 		f.need(data, size)
-		if n+v.stackSize(L)+2 > maxResults {
+		if n+L.GetTop()+2 > maxResults {
 			v.errorf(L, "stack overflow (too many results)")
 		}
 		size, n = f.read(data, opt, size, n)

@@ -25,7 +25,8 @@ type watch struct {
 	every   int
 	poll    func() (stop bool, reason string)
 	limit   uint64 // bytes that the heap may grow during one run
-	base    uint64 // heap at the first look, 0 before it
+	base    uint64 // smallest heap seen in this run, 0 before the first look
+	next    uint64 // heap at which to collect garbage and decide
 	tripped bool
 	reason  string
 	closed  chan struct{}
@@ -88,18 +89,23 @@ func (w *watch) trip(reason string) bool {
 	return true
 }
 
-// overMemory reports whether the heap has grown past the limit since the first
-// look of this run. Garbage does not count: it is collected before the verdict.
+// overMemory reports whether the heap has grown past the limit during this run.
+// Garbage does not count: it is collected before the verdict, and then half of
+// the limit must be allocated before the next one.
 func (w *watch) overMemory() bool {
 	now := heapBytes()
-	if w.base == 0 {
+	if w.base == 0 || now < w.base {
 		w.base = max(now, 1)
+		w.next = w.base + w.limit
 	}
-	if now < w.base+w.limit {
+	if now < w.next {
 		return false
 	}
 	runtime.GC()
-	return heapBytes() >= w.base+w.limit
+	now = heapBytes()
+	w.base = min(w.base, max(now, 1))
+	w.next = max(w.base+w.limit, now+w.limit/2)
+	return now >= w.base+w.limit
 }
 
 func heapBytes() uint64 {

@@ -3,7 +3,6 @@ package resp
 import (
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -102,5 +101,3 @@ func equalValues(a, b Value) bool {
 	}
 	return true
 }
-
-var longText = strings.Repeat("0123456789abcdef", 64)

@@ -242,7 +242,7 @@ func TestServerInBubble(t *testing.T) {
 			c.Send("BIG", "4000")
 		}
 		c.Flush()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		for i := range 1000 {
 			if v, err := c.Receive(); err != nil || len(v.Str) != 4000 {
 				t.Fatalf("reply %d: %d bytes, %v", i, len(v.Str), err)

@@ -106,3 +106,33 @@ func (v Value) IsErr() bool { return v.Kind == KindErr }
 
 // IsNull reports whether v is one of the two nulls.
 func (v Value) IsNull() bool { return v.Kind == KindNull || v.Kind == KindNullArray }
+
+// RESP3 is v as a RESP3 client reads it: pairs become arrays of two and there is
+// one null only. Nothing is copied where nothing changes.
+func (v Value) RESP3() Value {
+	switch v.Kind {
+	case KindNullArray:
+		return Null
+	case KindPairs:
+		pairs := make([]Value, 0, len(v.Elems)/2)
+		for i := 0; i+1 < len(v.Elems); i += 2 {
+			pairs = append(pairs, Array(v.Elems[i].RESP3(), v.Elems[i+1].RESP3()))
+		}
+		return Array(pairs...)
+	}
+	for i := range v.Elems {
+		if k := v.Elems[i].Kind; k == KindNullArray || k == KindPairs || len(v.Elems[i].Elems) > 0 {
+			return v.elementsInRESP3()
+		}
+	}
+	return v
+}
+
+func (v Value) elementsInRESP3() Value {
+	elems := make([]Value, len(v.Elems))
+	for i := range elems {
+		elems[i] = v.Elems[i].RESP3()
+	}
+	v.Elems = elems
+	return v
+}

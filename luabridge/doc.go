@@ -1,0 +1,68 @@
+// Package luabridge runs the server's Lua scripts on gopher-lua. It knows
+// nothing of the engine: commands go out through a Caller and come back as
+// resp values.
+//
+//	Compile ──> Script ──┐
+//	                     ├─> Interp.Run ──> resp.Value
+//	Host (commands, log) ┘
+//
+// A script sees Lua 5.1 as the server has it: the same globals, read-only, the
+// same libraries (string, table, math, os.clock, coroutine, cjson, cmsgpack,
+// bit, struct, redis alias server), the same texts and positions in errors, the
+// same order of a table's fields and the same random numbers. gopher-lua alone
+// differs in all of these; what stands between is, by file:
+//
+//	lex parse* rewrite*   our own front end: Lua 5.1's syntax and messages, and
+//	                      trees that gopher-lua's compiler gets right
+//	interp sandbox watch  one Lua state for life, read-only tables, interrupts,
+//	                      the memory limit
+//	call errors frames    pcall and error texts with variable names
+//	unsafe                the few unexported fields that needs; checked at start
+//	convert redislib      replies and redis.*
+//	the *lib files        Lua's libraries; cjson, cmsgpack, bit, struct
+//	numbers grisu order   numbers as text and back; the order of fields
+//
+// # Replies
+//
+// Script RESP 2 (the default) and 3 (after redis.setresp(3)):
+//
+//	reply        in Lua, RESP 2    in Lua, RESP 3
+//	null         false             nil
+//	status       {ok=}             {ok=}
+//	error        raised, or {err=} from pcall
+//	integer      number            number
+//	bulk string  string            string
+//	double       string            {double=}
+//	bool         number            boolean
+//	big number   string            {big_number=}
+//	verbatim     string            {verbatim_string={string=,format=}}
+//	map          flat table        {map=}
+//	set          table             {set={member=true}}
+//	pairs        flat table        table of tables
+//
+// The way back is the same table read from the right; numbers are cut to
+// integers, an array ends at its first nil, metatables are not asked.
+//
+// # Limits
+//
+// A script stops, with an error that its pcall cannot catch, when Interrupt is
+// called, when the Poll hook says so or when the heap grows past MaxMemory. It
+// is asked every PollEvery instructions, and inside the library functions that
+// can run long. The next Run then has a new Lua state.
+//
+// # Known differences from the server
+//
+//   - CR and LF in an error's text become spaces. The server sends the text of
+//     error("a\nb") as it is, which breaks the protocol.
+//   - error({}) without an err field crashes the server; here it is an error.
+//   - Changing the metatable of strings has no effect; in the server it lasts
+//     for all later scripts.
+//   - #t of a table with holes, or that was filled from the back, may be another
+//     of its borders; the order of fields may differ after keys were removed, or
+//     when numbers and strings were added in turn.
+//   - __len works for tables; Lua 5.1 asks it only for userdata.
+//   - The last digit of sin, exp, x^0.5 and the like can differ.
+//   - A yield cannot cross a for-in loop's iterator function.
+//   - string.dump refuses; os.clock counts instructions, 10 ns each.
+//   - Calls nest 8,000 deep, not 20,000.
+package luabridge
