@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	echomqsim "github.com/echomq/echomq-sim"
 	"github.com/echomq/echomq-sim/resp"
@@ -52,7 +53,7 @@ func TestTranscripts(t *testing.T) {
 				if *update && dir == "testdata/oracle" {
 					record(t, path, steps, tail)
 				}
-				replay(t, steps)
+				replay(t, steps, dir == "testdata/sim")
 			})
 		}
 	}
@@ -72,9 +73,17 @@ func transcripts(t *testing.T, dir string) (paths []string) {
 }
 
 // replay runs the steps over every transport and protocol on a fresh server each.
-func replay(t *testing.T, steps []step) {
+// Time stands still for transcripts that no server recorded.
+func replay(t *testing.T, steps []step, frozen bool) {
+	cfg := func() (cfg echomqsim.Config) {
+		cfg.EnableDebug = "yes"
+		if frozen {
+			cfg.Clock = echomqsim.Manual(time.Time{})
+		}
+		return cfg
+	}
 	t.Run("do", func(t *testing.T) {
-		srv := echomqsim.RunT(t, echomqsim.Config{EnableDebug: "yes"})
+		srv := echomqsim.RunT(t, cfg())
 		check(t, steps, 3, func() doer {
 			c := srv.NewClient()
 			return func(args ...string) (resp.Value, error) { return c.Do(args...), nil }
@@ -82,11 +91,11 @@ func replay(t *testing.T, steps []step) {
 	})
 	for _, proto := range []int{2, 3} {
 		t.Run(fmt.Sprintf("pipe-resp%d", proto), func(t *testing.T) {
-			srv := echomqsim.RunT(t, echomqsim.Config{EnableDebug: "yes"})
+			srv := echomqsim.RunT(t, cfg())
 			check(t, steps, proto, func() doer { return client(t, proto, srv.Dial) })
 		})
 		t.Run(fmt.Sprintf("tcp-resp%d", proto), func(t *testing.T) {
-			srv := echomqsim.RunT(t, echomqsim.Config{EnableDebug: "yes"})
+			srv := echomqsim.RunT(t, cfg())
 			check(t, steps, proto, func() doer {
 				return client(t, proto, func() (net.Conn, error) { return net.Dial("tcp", srv.Addr()) })
 			})

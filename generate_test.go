@@ -78,6 +78,7 @@ type generator struct {
 	r       *rand.Rand
 	enabled []*docCommand
 	numkeys int // of the command being made; -1 when it has no such argument
+	lastMs  int // of the IDs of stream entries made so far
 }
 
 // newGenerator switches some commands off for the whole episode, so that the
@@ -149,6 +150,15 @@ func (g *generator) anyCase(token string) string {
 }
 
 func (g *generator) value(out []string, a docArg) []string {
+	switch a.token {
+	case "BLOCK": // no longer than it takes
+		return append(out, pick(g, "1", "2", "-1", "x", "1.5"))
+	case "IDLE":
+		return append(out, g.text("min-idle-time"))
+	}
+	if a.name == "timeout" {
+		return append(out, pick(g, "0.001", "0.01", "1e-3", "-1", "x", "nan"))
+	}
 	switch a.typ {
 	case "block":
 		for _, sub := range a.args {
@@ -156,6 +166,9 @@ func (g *generator) value(out []string, a docArg) []string {
 		}
 		return out
 	case "oneof":
+		if a.args[0].token == "*" { // an ID of the server's own clock can't be compared
+			return g.arg(out, a.args[1])
+		}
 		return g.arg(out, a.args[g.r.IntN(len(a.args))])
 	case "pure-token":
 		return out
@@ -213,8 +226,36 @@ func (g *generator) text(name string) string {
 	case "min", "max", "start", "stop":
 		return pick(g, "0", "1", "-1", "2", "(1", "(1.5", "-inf", "+inf", "[a", "(a", "[c", "(d", "-", "+", "(inf", "3", "[", "x")
 	}
+	if t, ok := g.streamText(name); ok {
+		return t
+	}
 	if g.r.IntN(40) == 0 {
 		return strings.Repeat(pick(g, "x", "ab", "\x00"), pick(g, 40, 65, 200))
 	}
 	return pick(g, "a", "b", "c", "d", "e", "1", "2", "10", "-5", "3.5", "", "foobar", "\x00\xff", "12345678901234567890", "1e5", "hello world", "0")
+}
+
+// streamText is a value for an argument of a stream command. IDs rise most of the time,
+// and times are such that the moment of the command makes no difference.
+func (g *generator) streamText(name string) (string, bool) {
+	switch name {
+	case "group":
+		return pick(g, "g1", "g1", "g2", ""), true
+	case "consumer":
+		return pick(g, "c1", "c2", "c3"), true
+	case "min-idle-time":
+		return pick(g, "0", "0", "0", "1000000000", "-1", "x"), true
+	case "id", "end", "threshold", "lastid", "last-id", "max-deleted-id", "new-id":
+	default:
+		return "", false
+	}
+	if g.r.IntN(20) == 0 {
+		return pick(g, "$", "+", "-", ">", "0", "x", "3-*", "(3", "(2-1", "5", "18446744073709551615-18446744073709551615", "1-x"), true
+	}
+	ms := 1 + g.r.IntN(g.lastMs+1)
+	if name == "id" && g.r.IntN(2) == 0 {
+		g.lastMs++
+		ms = g.lastMs
+	}
+	return strconv.Itoa(ms) + pick(g, "-1", "-1", "-0", "-2", ""), true
 }

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	echomqsim "github.com/echomq/echomq-sim"
 	"github.com/echomq/echomq-sim/echomq"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
 
-// addrVariable names the host:port of a server to test against. The tests flush
-// its scripts and delete the keys of their queues.
+// addrVariable names the host:port of another server to test against. The tests
+// flush its scripts and delete the keys of their queues.
 const addrVariable = "ECHOMQSIM_TEST_ADDR"
 
 // queue is the live tests' own.
@@ -26,7 +27,7 @@ const queue = "echomq-live-test"
 func onEveryClient(t *testing.T, test func(t *testing.T, conn echomq.Conn)) {
 	addr := os.Getenv(addrVariable)
 	if addr == "" {
-		t.Skip(addrVariable + " is not set: no server to run on")
+		addr = echomqsim.RunT(t, echomqsim.Config{}).Addr()
 	}
 	for _, client := range []struct {
 		name, proto string
@@ -65,7 +66,7 @@ func dialGoRedis(t *testing.T, addr string, protocol int) echomq.Conn {
 
 func dialRueidis(t *testing.T, addr string, resp2 bool) echomq.Conn {
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{addr}, AlwaysRESP2: resp2, DisableCache: resp2, ForceSingleClient: true,
+		InitAddress: []string{addr}, AlwaysRESP2: resp2, DisableCache: true, ForceSingleClient: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -114,6 +114,13 @@ func (c *Call) invalidExpire() *resp.Value {
 	return &v
 }
 
+// subcommandSyntax is the reply to a subcommand with arguments that it does not take.
+func (c *Call) subcommandSyntax() resp.Value {
+	container, _, _ := strings.Cut(c.Spec.Name, "|")
+	return resp.Err(oneLine("ERR unknown subcommand or wrong number of arguments for '" + clip(c.Args[1], 128) +
+		"'. Try " + strings.ToUpper(container) + " HELP."))
+}
+
 // helpReply is the reply of a container's HELP: lines are its own, the frame is
 // that of addReplyHelp in Valkey's networking.c.
 func helpReply(name string, lines ...string) resp.Value {
@@ -136,4 +143,40 @@ func atoi(s string) int64 {
 	}
 	n, _ := strconv.ParseInt(s[:end], 10, 64) // out of range gives the nearest, no digits 0
 	return int64(int32(n))
+}
+
+var (
+	errMPopNumKeys = resp.Err("ERR numkeys should be greater than 0")
+	errMPopCount   = resp.Err("ERR count should be greater than 0")
+)
+
+// mpopArgs parses numkeys key [key ...] <FIRST | LAST> [COUNT count] from argument i on.
+func (c *Call) mpopArgs(i int, first, last string) (keys []string, fromLast bool, count int64, bad *resp.Value) {
+	fail := func(v *resp.Value) ([]string, bool, int64, *resp.Value) { return nil, false, 0, v }
+	n, ok := parseInt(c.Args[i])
+	if !ok || n < 1 {
+		return fail(&errMPopNumKeys)
+	}
+	if n > int64(len(c.Args)-i-2) {
+		return fail(&errSyntax)
+	}
+	where := i + 1 + int(n)
+	keys = c.Args[i+1 : where]
+	fromLast = c.is(where, last)
+	if !fromLast && !c.is(where, first) {
+		return fail(&errSyntax)
+	}
+	switch {
+	case len(c.Args) == where+1:
+		return keys, fromLast, 1, nil
+	case !c.is(where+1, "count") || len(c.Args) == where+2:
+		return fail(&errSyntax)
+	}
+	if count, ok = parseInt(c.Args[where+2]); !ok || count < 1 {
+		return fail(&errMPopCount)
+	}
+	if len(c.Args) > where+3 {
+		return fail(&errSyntax)
+	}
+	return keys, fromLast, count, nil
 }

@@ -100,7 +100,7 @@ func (s *Session) identity() []lineField {
 	return []lineField{
 		numField("id", int(s.id)), {"addr", s.addr()}, {"laddr", s.laddr()}, numField("fd", fd), {"name", s.name},
 		numField("age", int(s.ageSec())), numField("idle", int(s.idleSec())), {"flags", s.flags()}, numField("db", s.db),
-		numField("sub", 0), numField("psub", 0), numField("ssub", 0),
+		numField("sub", len(s.subs[subChannel])), numField("psub", len(s.subs[subPattern])), numField("ssub", len(s.subs[subShard])),
 		numField("multi", queued), numField("watch", len(s.watched)),
 	}
 }

@@ -16,26 +16,44 @@ type parameter struct {
 
 // parameters is everything that CONFIG knows. An alias is a row of its own.
 var parameters = []parameter{
-	fixed("bind", (*core).tcpHosts),
-	number("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
-	memory("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
-	fixed("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
-	fixed("enable-debug-command", func(co *core) string { return co.set.enableDebug }),
-	number("hash-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
-	memory("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
-	number("hash-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
-	memory("hash-max-ziplist-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
-	yesNo("latency-tracking", func(co *core) *bool { return &co.set.latencyTracking }),
-	number("lua-time-limit", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
-	number("maxclients", 1, math.MaxUint32, func(co *core) *int { return &co.set.maxClients }),
-	fixed("port", (*core).tcpPort),
-	memory("proto-max-bulk-len", 1<<20, func(co *core) *int64 { return &co.set.protoMaxBulkLen }),
-	text("requirepass", func(co *core) *string { return &co.set.requirePass }),
-	fixed("unixsocket", (*core).unixPath),
-	number("zset-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),
-	memory("zset-max-listpack-value", 0, func(co *core) *int { return &co.limits.ZSetMaxListpackValue }),
-	number("zset-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),
-	memory("zset-max-ziplist-value", 0, func(co *core) *int { return &co.limits.ZSetMaxListpackValue }),
+	fixedParam("bind", (*core).tcpHosts),
+	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
+	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
+	fixedParam("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
+	fixedParam("enable-debug-command", func(co *core) string { return co.set.enableDebug }),
+	numberParam("hash-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
+	memoryParam("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
+	numberParam("hash-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
+	memoryParam("hash-max-ziplist-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
+	yesNoParam("latency-tracking", func(co *core) *bool { return &co.set.latencyTracking }),
+	numberParam("list-max-listpack-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
+	numberParam("list-max-ziplist-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
+	numberParam("lua-time-limit", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
+	numberParam("maxclients", 1, math.MaxUint32, func(co *core) *int { return &co.set.maxClients }),
+	memoryParam("maxmemory", 0, func(co *core) *int64 { return &co.set.maxMemory }),
+	{name: "notify-keyspace-events", get: func(co *core) string { return formatNotify(co.set.notify) }, set: setNotify},
+	fixedParam("port", (*core).tcpPort),
+	memoryParam("proto-max-bulk-len", 1<<20, func(co *core) *int64 { return &co.set.protoMaxBulkLen }),
+	textParam("requirepass", func(co *core) *string { return &co.set.requirePass }),
+	memoryParam("stream-node-max-bytes", 0, func(co *core) *int { return &co.limits.StreamNodeMaxBytes }),
+	numberParam("stream-node-max-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.StreamNodeMaxEntries }),
+	numberParam("set-max-intset-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxIntsetEntries }),
+	numberParam("set-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackEntries }),
+	numberParam("set-max-listpack-value", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackValue }),
+	fixedParam("unixsocket", (*core).unixPath),
+	numberParam("zset-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),
+	memoryParam("zset-max-listpack-value", 0, func(co *core) *int { return &co.limits.ZSetMaxListpackValue }),
+	numberParam("zset-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),
+	memoryParam("zset-max-ziplist-value", 0, func(co *core) *int { return &co.limits.ZSetMaxListpackValue }),
+}
+
+func setNotify(co *core, value string) (why string) {
+	flags, ok := parseNotify(value)
+	if !ok {
+		return "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+	}
+	co.set.notify = flags
+	return ""
 }
 
 // findParameter finds a parameter by its name in any case.
@@ -48,13 +66,13 @@ func findParameter(name string) *parameter {
 	return nil
 }
 
-// fixed is a parameter that only the start of the server sets.
-func fixed(name string, get func(co *core) string) parameter {
+// fixedParam is a parameter that only the start of the server sets.
+func fixedParam(name string, get func(co *core) string) parameter {
 	return parameter{name: name, get: get}
 }
 
-// text is a parameter that takes any string.
-func text(name string, at func(co *core) *string) parameter {
+// textParam is a parameter that takes any string.
+func textParam(name string, at func(co *core) *string) parameter {
 	return parameter{name: name,
 		get: func(co *core) string { return *at(co) },
 		set: func(co *core, value string) string {
@@ -63,7 +81,7 @@ func text(name string, at func(co *core) *string) parameter {
 		}}
 }
 
-func yesNo(name string, at func(co *core) *bool) parameter {
+func yesNoParam(name string, at func(co *core) *bool) parameter {
 	return parameter{name: name,
 		get: func(co *core) string {
 			if *at(co) {
@@ -83,9 +101,9 @@ func yesNo(name string, at func(co *core) *bool) parameter {
 
 type integer interface{ ~int | ~int64 }
 
-// number is a parameter that takes an integer from lowest to highest.
-func number[T integer](name string, lowest, highest int64, at func(co *core) *T) parameter {
-	return numeric(name, lowest, highest, at, func(value string) (int64, string) {
+// numberParam is a parameter that takes an integer from lowest to highest.
+func numberParam[T integer](name string, lowest, highest int64, at func(co *core) *T) parameter {
+	return numericParam(name, lowest, highest, at, func(value string) (int64, string) {
 		n, ok := parseInt(value)
 		if !ok {
 			return 0, "argument couldn't be parsed into an integer"
@@ -94,9 +112,9 @@ func number[T integer](name string, lowest, highest int64, at func(co *core) *T)
 	})
 }
 
-// memory is a parameter that takes a number of bytes, with a unit if need be.
-func memory[T integer](name string, lowest int64, at func(co *core) *T) parameter {
-	return numeric(name, lowest, math.MaxInt64, at, func(value string) (int64, string) {
+// memoryParam is a parameter that takes a number of bytes, with a unit if need be.
+func memoryParam[T integer](name string, lowest int64, at func(co *core) *T) parameter {
+	return numericParam(name, lowest, math.MaxInt64, at, func(value string) (int64, string) {
 		n, ok := parseMemory(value)
 		if !ok {
 			return 0, "argument must be a memory value"
@@ -105,7 +123,7 @@ func memory[T integer](name string, lowest int64, at func(co *core) *T) paramete
 	})
 }
 
-func numeric[T integer](name string, lowest, highest int64, at func(co *core) *T, parse func(string) (int64, string)) parameter {
+func numericParam[T integer](name string, lowest, highest int64, at func(co *core) *T, parse func(string) (int64, string)) parameter {
 	return parameter{name: name,
 		get: func(co *core) string { return strconv.FormatInt(int64(*at(co)), 10) },
 		set: func(co *core, value string) string {

@@ -53,6 +53,9 @@ var errWrongPass = resp.Err("WRONGPASS invalid username-password pair or user is
 
 // ping: PING [message]
 func ping(c *Call) resp.Value {
+	if c.Sess.subscribed() && c.Sess.proto == 2 && len(c.Args) <= 2 {
+		return resp.Array(resp.Bulk("pong"), resp.Bulk(strings.Join(c.Args[1:], "")))
+	}
 	switch len(c.Args) {
 	case 1:
 		return resp.Simple("PONG")
@@ -91,6 +94,9 @@ func quit(c *Call) resp.Value {
 func reset(c *Call) resp.Value {
 	s := c.Sess
 	s.endMulti()
+	for kind := range subKinds {
+		s.unsubscribeAll(kind)
+	}
 	s.db, s.proto, s.name = 0, 2, ""
 	s.authed = c.set.requirePass == ""
 	s.replyOff, s.skipReply = false, 0

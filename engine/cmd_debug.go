@@ -25,16 +25,18 @@ type debugCommand struct {
 
 // debugSubcommands are the subcommands by their names.
 var debugSubcommands = map[string]debugCommand{
-	"digest":            {2, 2, debugDigest},
-	"digest-value":      {2, math.MaxInt, debugDigestValue},
-	"error":             {3, 3, debugError},
-	"help":              {2, 2, debugHelp},
-	"log":               {3, 3, debugLog},
-	"object":            {3, 4, debugObject},
-	"populate":          {3, 5, debugPopulate},
-	"protocol":          {3, 3, debugProtocol},
-	"set-active-expire": {3, 3, debugSetActiveExpire},
-	"sleep":             {3, 3, debugSleep},
+	"digest":                   {2, 2, debugDigest},
+	"digest-value":             {2, math.MaxInt, debugDigestValue},
+	"error":                    {3, 3, debugError},
+	"help":                     {2, 2, debugHelp},
+	"log":                      {3, 3, debugLog},
+	"object":                   {3, 4, debugObject},
+	"populate":                 {3, 5, debugPopulate},
+	"protocol":                 {3, 3, debugProtocol},
+	"reload":                   {2, math.MaxInt, debugReload},
+	"set-active-expire":        {3, 3, debugSetActiveExpire},
+	"set-disable-deny-scripts": {3, 3, debugSetDisableDenyScripts},
+	"sleep":                    {3, 3, debugSleep},
 }
 
 // debug: DEBUG subcommand [arg ...]
@@ -95,6 +97,12 @@ func leadingFloat(s string) float64 {
 // debugSetActiveExpire: DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func debugSetActiveExpire(c *Call) resp.Value {
 	c.activeExpire = atoi(c.Args[2]) != 0
+	return resp.OK
+}
+
+// debugSetDisableDenyScripts: DEBUG SET-DISABLE-DENY-SCRIPTS 0 | 1
+func debugSetDisableDenyScripts(c *Call) resp.Value {
+	c.allowAllInScripts = atoi(c.Args[2]) != 0
 	return resp.OK
 }
 
@@ -175,6 +183,14 @@ func debugObject(c *Call) resp.Value {
 	minutes, counter := lru>>8, lru&255 // the clock's bits, read as if they were LFU's
 	elapsed := (nowSec/60&0xffff - minutes) & 0xffff
 	fmt.Fprintf(&b, " lfu_freq:%d lfu_access_time_minutes:%d", max(counter-elapsed, 0), minutes)
+	if o.Encoding() == "quicklist" {
+		nodes, fill, bytes := o.List().Nodes()
+		fmt.Fprintf(&b, " ql_nodes:%d ql_avg_node:%.2f ql_listpack_max:%d ql_compressed:0",
+			nodes, float64(o.List().Len())/float64(nodes), fill)
+		if !c.is(3, "fast") {
+			fmt.Fprintf(&b, " ql_uncompressed_size:%d", bytes)
+		}
+	}
 	return resp.Simple(b.String())
 }
 

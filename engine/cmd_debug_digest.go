@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -48,9 +49,29 @@ func (d *digest) xorObject(o *store.Object) {
 	switch o.Type() {
 	case store.String:
 		d.mixString(o.Str())
+	case store.List:
+		o.List().Ascend(0, func(elem string) bool {
+			d.mixString(elem)
+			return true
+		})
+	case store.Set:
+		o.Set().Ascend(func(member string) bool {
+			d.xor([]byte(member))
+			return true
+		})
 	case store.Hash:
 		o.Hash().Ascend(func(field, value string) bool {
 			pair(field, value)
+			return true
+		})
+	case store.Stream:
+		o.Stream().Ascend(store.StreamID{}, func(e store.StreamEntry) bool {
+			d.mixString(strings.Replace(e.ID.String(), "-", ".", 1))
+			e.Ascend(func(field, value string) bool {
+				d.mixString(field)
+				d.mixString(value)
+				return true
+			})
 			return true
 		})
 	case store.ZSet:

@@ -45,9 +45,8 @@ var infoSections = []infoSection{
 // infoWriter collects lines of INFO.
 type infoWriter struct{ strings.Builder }
 
-func (w *infoWriter) text(name, value string)      { w.WriteString(name + ":" + value + "\r\n") }
-func (w *infoWriter) num(name string, n int64)     { w.text(name, strconv.FormatInt(n, 10)) }
-func (w *infoWriter) ratio(name string, f float64) { w.text(name, strconv.FormatFloat(f, 'f', 2, 64)) }
+func (w *infoWriter) text(name, value string)  { w.WriteString(name + ":" + value + "\r\n") }
+func (w *infoWriter) num(name string, n int64) { w.text(name, strconv.FormatInt(n, 10)) }
 
 // zeros writes fields that count what never happens here.
 func (w *infoWriter) zeros(names ...string) {

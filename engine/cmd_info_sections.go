@@ -121,6 +121,7 @@ func infoClients(co *core, w *infoWriter) {
 	w.zeros("tracking_clients", "pubsub_clients")
 	w.num("watching_clients", watching)
 	w.num("total_watched_keys", int64(len(co.watchers)))
+	w.num("total_blocking_keys", int64(len(co.waiters.byKey)))
 }
 
 // infoMemory shows the memory of the whole process, as the Go runtime counts it.
@@ -131,8 +132,9 @@ func infoMemory(co *core, w *infoWriter) {
 	w.bytes("used_memory", samples[0].Value.Uint64())
 	w.bytes("used_memory_rss", samples[1].Value.Uint64()-samples[2].Value.Uint64())
 	w.num("number_of_cached_scripts", int64(len(co.scripts.bySHA)))
-	w.zeros("number_of_functions", "number_of_libraries")
-	w.bytes("maxmemory", 0)
+	w.num("number_of_functions", co.functions.count())
+	w.num("number_of_libraries", int64(len(co.functions.libraries)))
+	w.bytes("maxmemory", uint64(co.set.maxMemory))
 	w.text("maxmemory_policy", "noeviction")
 	w.zeros("mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves", "mem_cluster_links",
 		"mem_aof_buffer")

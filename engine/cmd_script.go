@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/echomq/echomq-sim/luabridge"
@@ -32,6 +31,10 @@ var scriptCommands = []Spec{
 	{Name: "script", Arity: -2, NoGroupACL: true,
 		Group: "scripting", Since: "2.6.0", Complexity: "Depends on subcommand.",
 		Summary: "A container for Lua scripts management commands."},
+	{Name: "script|debug", Arity: 3, Flags: NoScript, run: scriptDebug,
+		Group: "scripting", Since: "3.2.0", Complexity: "O(1)",
+		Summary: "Sets the debug mode of server-side Lua scripts.",
+		Args:    `mode<yes:t=YES sync:t=SYNC no:t=NO>`},
 	{Name: "script|exists", Arity: -3, Flags: NoScript, run: scriptExists,
 		Group: "scripting", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts to check (so checking a single script is an O(1) operation).",
 		Summary: "Determines whether server-side Lua scripts exist in the script cache.",
@@ -64,12 +67,12 @@ var scriptCommands = []Spec{
 var errNoScript = resp.Err("NOSCRIPT No matching script.")
 
 // scriptKeys splits a script's arguments: script numkeys [key ...] [arg ...]
-func scriptKeys(a []string) (keys, args []string, bad *resp.Value) {
-	n, err := strconv.ParseInt(a[2], 10, 64)
+func scriptKeys(a []string, notInt resp.Value) (keys, args []string, bad *resp.Value) {
+	n, ok := parseInt(a[2])
 	fail := func(v resp.Value) ([]string, []string, *resp.Value) { return nil, nil, &v }
 	switch {
-	case err != nil || !canonicalInt(a[2]):
-		return fail(errNotInt)
+	case !ok:
+		return fail(notInt)
 	case n > int64(len(a)-3):
 		return fail(resp.Err("ERR Number of keys can't be greater than number of args"))
 	case n < 0:
@@ -85,7 +88,7 @@ func eval(c *Call) resp.Value { return c.evalSource(false) }
 func evalRo(c *Call) resp.Value { return c.evalSource(true) }
 
 func (c *Call) evalSource(readOnly bool) resp.Value {
-	keys, args, bad := scriptKeys(c.Args)
+	keys, args, bad := scriptKeys(c.Args, errNotInt)
 	if bad != nil {
 		return *bad
 	}
@@ -93,7 +96,7 @@ func (c *Call) evalSource(readOnly bool) resp.Value {
 	if s == nil {
 		return v
 	}
-	return c.runScript(s.Script, keys, args, readOnly)
+	return c.runScript(s, keys, args, readOnly)
 }
 
 // evalsha: EVALSHA sha1 numkeys [key [key ...]] [arg [arg ...]]
@@ -106,7 +109,7 @@ func (c *Call) evalSHA(readOnly bool) resp.Value {
 	if len(c.Args[1]) != 40 {
 		return errNoScript
 	}
-	keys, args, bad := scriptKeys(c.Args)
+	keys, args, bad := scriptKeys(c.Args, errNotInt)
 	if bad != nil {
 		return *bad
 	}
@@ -114,7 +117,7 @@ func (c *Call) evalSHA(readOnly bool) resp.Value {
 	if s == nil {
 		return errNoScript
 	}
-	return c.runScript(s.Script, keys, args, readOnly)
+	return c.runScript(s, keys, args, readOnly)
 }
 
 // compile finds source in the cache or compiles and caches it.
@@ -163,7 +166,7 @@ func scriptExists(c *Call) resp.Value {
 	out := make([]resp.Value, 0, len(c.Args)-2)
 	for _, sha := range c.Args[2:] {
 		n := resp.Zero
-		if c.scripts.bySHA[strings.ToLower(sha)] != nil {
+		if c.scripts.peek(sha) != nil {
 			n = resp.One
 		}
 		out = append(out, n)
@@ -182,7 +185,7 @@ func scriptFlush(c *Call) resp.Value {
 
 // scriptShow: SCRIPT SHOW sha1
 func scriptShow(c *Call) resp.Value {
-	s := c.scripts.bySHA[strings.ToLower(c.Args[2])]
+	s := c.scripts.peek(c.Args[2])
 	if s == nil {
 		return errNoScript
 	}
@@ -190,16 +193,32 @@ func scriptShow(c *Call) resp.Value {
 }
 
 // scriptKill: SCRIPT KILL
-func scriptKill(c *Call) resp.Value {
-	switch {
-	case c.run == nil:
+func scriptKill(c *Call) resp.Value { return c.killRun(true) }
+
+// killRun asks the script or function under way to stop.
+func (c *Call) killRun(eval bool) resp.Value {
+	switch run := c.run; {
+	case run == nil:
 		return resp.Err("NOTBUSY No scripts in execution right now.")
-	case c.run.wrote:
+	case run.wrote:
 		return resp.Err("UNKILLABLE Sorry the script already executed write commands against the dataset. " +
 			"You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.")
+	case run.eval != eval:
+		return c.busyReply()
 	}
 	c.run.killed = true
 	return resp.OK
+}
+
+// scriptDebug: SCRIPT DEBUG YES | SYNC | NO
+func scriptDebug(c *Call) resp.Value {
+	switch {
+	case c.is(2, "no"):
+		return resp.OK // it is always off
+	case c.is(2, "yes"), c.is(2, "sync"):
+		return resp.Err("ERR the Lua debugger is not available in this server")
+	}
+	return resp.Err("ERR Use SCRIPT DEBUG YES/SYNC/NO")
 }
 
 // scriptHelp: SCRIPT HELP

@@ -72,7 +72,8 @@ const (
 	zDiff
 )
 
-// zinput is one of the sets that are combined. Its object is nil for an absent key.
+// zinput is one of the sets that are combined. Its object is nil for an absent key. A set
+// that is not sorted has the score 1 for all members.
 type zinput struct {
 	o      *store.Object
 	weight float64
@@ -176,10 +177,13 @@ func (z *zcombine) parse(c *Call) *resp.Value {
 	return z.options(c, at+1+int(n))
 }
 
-// zinput looks up a set to be combined.
+// zinput looks up a set to be combined, sorted or not.
 func (c *Call) zinput(key string) (zinput, *resp.Value) {
-	o, bad := c.readAs(key, store.ZSet)
-	return zinput{o, 1}, bad
+	o := c.read(key)
+	if o != nil && o.Type() != store.ZSet && o.Type() != store.Set {
+		return zinput{}, &errWrongType
+	}
+	return zinput{o, 1}, nil
 }
 
 // options reads the options from argument i on.
@@ -268,22 +272,32 @@ func zeroForNaN(f float64) float64 {
 }
 
 func (in *zinput) len() int {
-	if in.o == nil {
+	switch {
+	case in.o == nil:
 		return 0
+	case in.o.Type() == store.Set:
+		return in.o.Set().Len()
 	}
 	return in.o.ZSet().Len()
 }
 
 // each calls f for the members until it returns false.
 func (in *zinput) each(f func(member string, score float64) bool) {
-	if in.o != nil {
+	switch {
+	case in.o == nil:
+	case in.o.Type() == store.Set:
+		in.o.Set().Ascend(func(member string) bool { return f(member, 1) })
+	default:
 		in.o.ZSet().Ascend(0, f)
 	}
 }
 
 func (in *zinput) find(member string) (score float64, ok bool) {
-	if in.o == nil {
+	switch {
+	case in.o == nil:
 		return 0, false
+	case in.o.Type() == store.Set:
+		return 1, in.o.Set().Has(member)
 	}
 	return in.o.ZSet().Score(member)
 }

@@ -23,11 +23,7 @@ var zsetPopCommands = []Spec{
 		Args:    `key:k#0 count:i?`},
 }
 
-var (
-	errNotPositive  = resp.Err("ERR value is out of range, must be positive")
-	errZMPopNumKeys = resp.Err("ERR numkeys should be greater than 0")
-	errZMPopCount   = resp.Err("ERR count should be greater than 0")
-)
+var errNotPositive = resp.Err("ERR value is out of range, must be positive")
 
 // zpopmin: ZPOPMIN key [count]
 func zpopmin(c *Call) resp.Value { return c.zpopArgs(false) }
@@ -80,10 +76,15 @@ func (c *Call) zpop(key string, z *store.ZSetObj, fromMax bool, count int64) []r
 
 // zmpop: ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
 func zmpop(c *Call) resp.Value {
-	keys, fromMax, count, bad := c.zmpopArgs(1)
+	keys, fromMax, count, bad := c.mpopArgs(1, "min", "max")
 	if bad != nil {
 		return *bad
 	}
+	return c.zmpopFrom(keys, fromMax, count)
+}
+
+// zmpopFrom pops from the first of keys that holds something.
+func (c *Call) zmpopFrom(keys []string, fromMax bool, count int64) resp.Value {
 	for _, key := range keys {
 		o, bad := c.writeAs(key, store.ZSet)
 		switch {
@@ -103,35 +104,4 @@ func zmpopReply(key string, popped []resp.Value) resp.Value {
 		pairs = append(pairs, resp.Array(popped[i:i+2]...))
 	}
 	return resp.Array(resp.Bulk(key), resp.Array(pairs...))
-}
-
-// zmpopArgs parses ZMPOP's arguments from numkeys, argument i, on.
-func (c *Call) zmpopArgs(i int) (keys []string, fromMax bool, count int64, bad *resp.Value) {
-	fail := func(v *resp.Value) ([]string, bool, int64, *resp.Value) { return nil, false, 0, v }
-	n, ok := parseInt(c.Args[i])
-	if !ok || n < 1 {
-		return fail(&errZMPopNumKeys)
-	}
-	if n > int64(len(c.Args)-i-2) {
-		return fail(&errSyntax)
-	}
-	where := i + 1 + int(n)
-	keys = c.Args[i+1 : where]
-	fromMax = c.is(where, "max")
-	if !fromMax && !c.is(where, "min") {
-		return fail(&errSyntax)
-	}
-	switch {
-	case len(c.Args) == where+1:
-		return keys, fromMax, 1, nil
-	case !c.is(where+1, "count") || len(c.Args) == where+2:
-		return fail(&errSyntax)
-	}
-	if count, ok = parseInt(c.Args[where+2]); !ok || count < 1 {
-		return fail(&errZMPopCount)
-	}
-	if len(c.Args) > where+3 {
-		return fail(&errSyntax)
-	}
-	return keys, fromMax, count, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
@@ -14,6 +15,7 @@ func (s *Session) exec(args []string) resp.Value {
 	spec, rej := co.find(args)
 	if rej == nil {
 		s.lastCmd = spec
+		co.checkMemory()
 		rej = s.gates(spec, args)
 	}
 	if rej != nil {
@@ -48,13 +50,26 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 		return &reject{conn: protectedText(spec)}
 	case s.mustAuth() && spec.Flags&NoAuth == 0:
 		return &reject{conn: errNoAuth.Str}
+	case s.core.outOfMemory && s.needsMemory(spec, args):
+		return &reject{conn: errOOM.Str}
 	case s.multi != nil && spec.Flags&NoMulti != 0:
 		return &reject{conn: "ERR Command not allowed inside a transaction"}
+	case s.proto == 2 && s.subscribed() && !inPubSub[spec.Name]:
+		return &reject{conn: "ERR Can't execute '" + spec.Name + "': only (P|S)SUBSCRIBE / " +
+			"(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
+	case unsubscribes[spec.Name] && !s.subscribed():
+		return &reject{conn: "NOSUB '" + spec.Name + "' command executed not in subscribed mode"}
 	case s.core.busy && spec.Flags&AllowBusy == 0:
-		return &reject{conn: errBusy.Str}
+		return &reject{conn: s.core.busyReply().Str}
 	}
 	return nil
 }
+
+// inPubSub are the commands that a RESP2 client may give while it is subscribed.
+var inPubSub = map[string]bool{"ping": true, "subscribe": true, "psubscribe": true, "ssubscribe": true,
+	"unsubscribe": true, "punsubscribe": true, "sunsubscribe": true, "quit": true, "reset": true}
+
+var unsubscribes = map[string]bool{"unsubscribe": true, "punsubscribe": true, "sunsubscribe": true}
 
 // protectedText is the refusal of DEBUG and its like by the configuration.
 func protectedText(spec *Spec) string {
@@ -91,14 +106,20 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
 	v := spec.run(c)
 	co.depth--
+	if s.isBlocked() && run == nil {
+		return v // it counts when it is through
+	}
 	co.lastCall = spec
 	spec.stats.calls++
 	co.stats.commands++
 	s.commands++
 	if v.Kind == resp.KindErr {
 		spec.stats.failed++
-		co.countError(v.Str)
+		if !co.relayed {
+			co.countError(v.Str)
+		}
 	}
+	co.relayed = false
 	return v
 }
 
@@ -112,14 +133,31 @@ func (co *core) touch(db int, key string) {
 	if len(co.watchers) > 0 {
 		co.touchWatched(watchKey{db, key})
 	}
+	if len(co.waiters.byKey) > 0 {
+		co.waiters.touched(watchKey{db, key})
+	}
 }
 
-// touchAll touches every watched key of a database whose content is replaced by next.
+// touchAll touches every watched or waited-for key of a database whose content is
+// replaced by next.
 func (co *core) touchAll(db int, next *store.DB) {
+	changes := func(k watchKey) bool {
+		return k.db == db && (co.dbs[db].Read(k.key) != nil || next != nil && next.Read(k.key) != nil)
+	}
 	for k := range co.watchers { // marking is order-free
-		if k.db == db && (co.dbs[db].Read(k.key) != nil || next != nil && next.Read(k.key) != nil) {
+		if changes(k) {
 			co.touchWatched(k)
 		}
+	}
+	var ready []watchKey
+	for k := range co.waiters.byKey {
+		if changes(k) {
+			ready = append(ready, k)
+		}
+	}
+	slices.SortFunc(ready, func(a, b watchKey) int { return strings.Compare(a.key, b.key) })
+	for _, k := range ready {
+		co.waiters.touched(k)
 	}
 }
 

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/echomq/echomq-sim/luabridge"
@@ -19,6 +19,7 @@ type Engine struct {
 	// changed is broadcast when a stall ends and when an in-process client
 	// gets the reply that it waits for.
 	changed *sync.Cond
+	closing atomic.Bool // Close was called: a running script must end
 	core    core
 }
 
@@ -32,34 +33,47 @@ type core struct {
 	limits store.Limits
 	rng    *rand.Rand
 
-	clock     Clock
-	now       int64 // Unix microseconds, fixed for one command, EXEC or script
-	startTime int64 // Unix microseconds
-	deadlines deadlines
-	armed     int64 // what the clock was last asked to wake us for; 0 is nothing
-	stalled   bool  // DEBUG SLEEP: no turn begins until the stall's deadline fires
-	closed    bool
+	clock       Clock
+	now         int64 // Unix microseconds, fixed for one command, EXEC or script
+	startTime   int64 // Unix microseconds
+	deadlines   deadlines
+	armed       int64     // what the clock was last asked to wake us for; 0 is nothing
+	saved       *Snapshot // of the last DEBUG RELOAD
+	stalled     bool      // DEBUG SLEEP: no turn begins until the stall's deadline fires
+	closed      bool
+	outOfMemory bool // when the client's current command began
 
 	sessions map[uint64]*Session
 	nextID   uint64
 	watchers map[watchKey][]*watcher
+	waiters  waiters
+	subs     [subKinds]subscriptions
+	running  *Session // whose command runs just now; nil between commands
 	scripts  *scriptCache
 	lua      *luabridge.Interp
-	stats    serverStats
-	calls    [8]Call // the calls under way, outermost first
-	depth    int
-	lastCall *Spec // the command that ran last; its time is not booked yet
-	cursors  cursorTable
-	builtin  *Client // Engine.Do's
 
-	run  *scriptRun // the script under way
-	busy bool       // it has run for too long: other clients get BUSY
+	functions     *functionSet
+	fastFunctions map[*function]bool // those whose last run was short
+	stats         serverStats
+	calls         [8]Call // the calls under way, outermost first
+	depth         int
+	lastCall      *Spec // the command that ran last; its time is not booked yet
+	cursors       cursorTable
+	builtin       *Client // Engine.Do's
 
-	stallEnd     *deadline
-	stallOver    []func() // what happens when the stall ends
-	listeners    []listener
-	activeExpire bool
-	onKeyEvent   func(KeyEvent)
+	run  *scriptRun // the script or function under way; it is runs
+	runs scriptRun
+	// relayed tells that the reply of the script that just ended is the error of one
+	// of its commands, which is counted already.
+	relayed bool
+	busy bool // it has run for too long: other clients get BUSY
+
+	stallEnd          *deadline
+	stallOver         []func() // what happens when the stall ends
+	listeners         []listener
+	activeExpire      bool
+	allowAllInScripts bool // DEBUG SET-DISABLE-DENY-SCRIPTS
+	onKeyEvent        func(KeyEvent)
 }
 
 // New makes an engine.
@@ -88,6 +102,7 @@ func New(cfg Config) (*Engine, error) {
 		co.dbs[i] = store.NewDB(&co.limits)
 	}
 	co.scripts = newScriptCache()
+	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
 	co.tick()
 	co.startTime = co.now
 	return e, nil
@@ -127,7 +142,7 @@ func (e *Engine) begin() {
 	if e.core.busy {
 		return
 	}
-	e.core.depth, e.core.run = 0, nil // a turn that panicked may have left them
+	e.core.depth, e.core.run, e.core.running = 0, nil, nil // a turn that panicked may have left them
 	e.core.tick()
 	e.core.fireDue()
 }
@@ -172,7 +187,7 @@ func (co *core) nextDue() (at int64, ok bool) {
 	}
 	for _, db := range co.dbs {
 		ms, due := db.NextDeadline()
-		if us := min(ms, math.MaxInt64/1000) * 1000; due && (!ok || us < at) {
+		if us := saturatedMicros(ms); due && (!ok || us < at) {
 			at, ok = us, true
 		}
 	}
@@ -204,6 +219,7 @@ func (co *core) fireDue() {
 		if !co.expireNext() {
 			return
 		}
+		co.serveBlocked()
 	}
 }
 
@@ -252,11 +268,13 @@ func (e *Engine) manual() *manualClock {
 // Now is the engine's time.
 func (e *Engine) Now() time.Time { return e.core.cfg.Clock.Now() }
 
-// Snapshot is the state of all databases at one moment. It is immutable and may
-// be kept, read and restored any number of times, on this engine or another.
+// Snapshot is the state of all databases and function libraries at one moment. It
+// is immutable and may be kept, read and restored any number of times, on this
+// engine or another.
 type Snapshot struct {
-	mu  sync.Mutex // a copy writes to its source, and engines may share a snapshot
-	dbs []*store.DB
+	mu        sync.Mutex // a copy writes to its source, and engines may share a snapshot
+	dbs       []*store.DB
+	functions *functionSet
 }
 
 // install returns a copy of database i that its new owner may write to.
@@ -271,40 +289,49 @@ func (s *Snapshot) install(i int) *store.DB {
 func (e *Engine) Snapshot() *Snapshot {
 	e.lock()
 	defer e.unlock()
-	s := &Snapshot{dbs: make([]*store.DB, len(e.core.dbs))}
-	for i, db := range e.core.dbs {
+	return e.core.snapshot()
+}
+
+func (co *core) snapshot() *Snapshot {
+	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: co.functions}
+	for i, db := range co.dbs {
 		s.dbs[i] = db.Snapshot()
 	}
 	return s
 }
 
-// Restore puts all databases back to a snapshot, in constant time. Clients,
-// scripts and the clock stay as they are. Databases beyond the snapshot's are emptied.
+// Restore puts all databases and function libraries back to a snapshot, in constant
+// time. Clients, cached scripts and the clock stay as they are. Databases beyond the
+// snapshot's are emptied. Libraries begin with fresh variables.
 func (e *Engine) Restore(s *Snapshot) {
 	e.lock()
 	defer e.unlock()
-	for i := range e.core.dbs {
+	e.core.restore(s)
+	e.core.serveBlocked()
+}
+
+func (co *core) restore(s *Snapshot) {
+	for i := range co.dbs {
 		var db *store.DB
 		if i < len(s.dbs) {
 			db = s.install(i)
 		} else {
-			db = store.NewDB(&e.core.limits)
+			db = store.NewDB(&co.limits)
 		}
-		e.core.touchAll(i, db)
-		e.core.dbs[i] = db
+		co.touchAll(i, db)
+		co.dbs[i] = db
 	}
+	co.restoreFunctions(s.functions)
 }
 
 // Close ends the engine: no deadline fires any more and waiting in-process
 // clients return. Connections are the server's to close.
 func (e *Engine) Close() {
+	e.closing.Store(true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.core.closed = true
 	e.core.arm()
-	if e.core.lua != nil {
-		e.core.lua.Interrupt("server closed")
-	}
 	e.changed.Broadcast()
 }
 
@@ -330,7 +357,12 @@ func (e *Engine) Check() error {
 // ReportPanic logs a fault of this package that a connection ran into. The
 // connection is closed, the server lives on.
 func (e *Engine) ReportPanic(v any, stack []byte) {
-	if e.core.cfg.Log != nil {
-		e.core.cfg.Log(LogWarning, fmt.Sprintf("internal error: %v\n%s", v, stack))
+	e.core.log(LogWarning, fmt.Sprintf("internal error: %v\n%s", v, stack))
+}
+
+// log writes a line to the log, if there is one.
+func (co *core) log(level LogLevel, text string) {
+	if co.cfg.Log != nil {
+		co.cfg.Log(level, text)
 	}
 }

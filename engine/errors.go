@@ -8,17 +8,20 @@ import (
 
 // Error replies that more than one command gives. Texts are the server's own.
 var (
-	errWrongType  = resp.Err("WRONGTYPE Operation against a key holding the wrong kind of value")
-	errSyntax     = resp.Err("ERR syntax error")
-	errNotInt     = resp.Err("ERR value is not an integer or out of range")
-	errNotFloat   = resp.Err("ERR value is not a valid float")
-	errOutOfRange = resp.Err("ERR index out of range")
-	errNoKey      = resp.Err("ERR no such key")
-	errDBIndex    = resp.Err("ERR DB index is out of range")
-	errNoAuth     = resp.Err("NOAUTH Authentication required.")
-	errOOM        = resp.Err("OOM command not allowed when used memory > 'maxmemory'.")
-	errBusy       = resp.Err("BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
-	errExecAbort  = resp.Err("EXECABORT Transaction discarded because of previous errors.")
+	errWrongType    = resp.Err("WRONGTYPE Operation against a key holding the wrong kind of value")
+	errSyntax       = resp.Err("ERR syntax error")
+	errNotInt       = resp.Err("ERR value is not an integer or out of range")
+	errNotFloat     = resp.Err("ERR value is not a valid float")
+	errOutOfRange   = resp.Err("ERR index out of range")
+	errNoKey        = resp.Err("ERR no such key")
+	errDBIndex      = resp.Err("ERR DB index is out of range")
+	errNoAuth       = resp.Err("NOAUTH Authentication required.")
+	errOOM          = resp.Err("OOM command not allowed when used memory > 'maxmemory'.")
+	errBusy         = resp.Err("BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
+	errBusyFunction = resp.Err("BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.")
+	errWriteScript  = resp.Err("ERR Can not execute a script with write flag using *_ro command.")
+	errScriptOOM    = resp.Err("OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'")
+	errExecAbort    = resp.Err("EXECABORT Transaction discarded because of previous errors.")
 )
 
 // reject is why a command was refused before it ran. Connections and scripts

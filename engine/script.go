@@ -1,23 +1,27 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/echomq/echomq-sim/luabridge"
 	"github.com/echomq/echomq-sim/resp"
 )
 
-// scriptRun is a script under way.
+// scriptRun is a script or a function under way.
 type scriptRun struct {
-	script   *luabridge.Script
+	name     string // SHA-1 of a script, name of a function
+	flags    luabridge.ScriptFlags
+	eval     bool // a script, not a function
 	caller   *Session
+	command  []string
 	db       int // the script's own selected database
-	proto    int // what redis.setresp chose
+	proto    int // of the replies to its commands
 	readOnly bool
-	wrote    bool // a write command ran: the script can't be killed any more
+	wrote    bool // a write command ran: it can't be killed any more
 	killed   bool
+	polled   bool      // it ran long enough to be asked
 	watch    stopwatch // real time since the first poll
-	polled   bool
 }
 
 // scriptHost is the engine as a script sees it.
@@ -29,7 +33,7 @@ func (h scriptHost) Call(args []string) resp.Value {
 	run := co.run
 	spec, rej := co.find(args)
 	if rej == nil {
-		rej = scriptGates(run, spec)
+		rej = co.scriptGates(run, spec)
 	}
 	if rej != nil {
 		if spec != nil {
@@ -46,21 +50,21 @@ func (h scriptHost) Call(args []string) resp.Value {
 }
 
 // scriptGates are the refusals of scriptCall in Valkey's script.c, in its order.
-func scriptGates(run *scriptRun, spec *Spec) *reject {
+func (co *core) scriptGates(run *scriptRun, spec *Spec) *reject {
 	switch {
-	case spec.Flags&NoScript != 0:
+	case spec.Flags&NoScript != 0 && !co.allowAllInScripts:
 		return &reject{conn: "ERR This Redis command is not allowed from script"}
 	case run.readOnly && spec.Flags&(Write|MayReplicate) != 0:
 		return &reject{conn: "ERR Write commands are not allowed from read-only scripts."}
+	case co.outOfMemory && spec.Flags&DenyOOM != 0 && !run.wrote && !(run.flags.HasShebang && run.flags.AllowOOM):
+		return &reject{conn: errOOM.Str}
 	}
 	return nil
 }
 
 // Log writes a script's log line.
 func (h scriptHost) Log(level int, msg string) {
-	if h.co.cfg.Log != nil {
-		h.co.cfg.Log(LogLevel(level), msg)
-	}
+	h.co.log(LogLevel(level), msg)
 }
 
 // ACLCheck answers redis.acl_check_cmd: the one user there is may run everything.
@@ -71,6 +75,12 @@ func (h scriptHost) ACLCheck(args []string) (allowed bool, errText string) {
 	return true, ""
 }
 
+// closedText is the error of a script that the end of the server stops.
+const closedText = "the server was closed"
+
+// closing reports whether Close was called; it may be waiting for this turn's end.
+func (co *core) closing() bool { return co.engine.closing.Load() }
+
 // pollScript is called now and then while a script runs. It lets other clients have
 // their turns once the script is busy for too long, and tells when to stop.
 func (co *core) pollScript() (stop bool, reason string) {
@@ -79,14 +89,16 @@ func (co *core) pollScript() (stop bool, reason string) {
 		run.polled = true
 		run.watch = startWatch()
 	}
-	if run.watch.elapsed() >= co.set.busyThreshold() {
+	if limit := co.set.busyThreshold(); limit > 0 && run.watch.elapsed() >= limit {
 		co.yieldTurn(run)
 	}
-	if co.closed {
-		return true, "the server was closed"
-	}
-	if run.killed {
+	switch {
+	case co.closing():
+		return true, closedText
+	case run.killed && run.eval:
 		return true, "Script killed by user with SCRIPT KILL."
+	case run.killed:
+		return true, "Script killed by user with FUNCTION KILL."
 	}
 	return false, ""
 }
@@ -94,6 +106,11 @@ func (co *core) pollScript() (stop bool, reason string) {
 // yieldTurn lets waiting turns in while a script is busy: they find the busy
 // gate closed for all but a few commands. The script goes on with its own time.
 func (co *core) yieldTurn(run *scriptRun) {
+	if !co.busy {
+		co.log(LogWarning, "Slow script detected: still in execution after "+
+			strconv.FormatInt(run.watch.elapsed().Milliseconds(), 10)+" milliseconds. You can try killing the script using the "+
+			run.killer()+" command. Script name is: "+run.name+".")
+	}
 	now := co.now
 	co.busy = true
 	co.engine.mu.Unlock()
@@ -102,25 +119,67 @@ func (co *core) yieldTurn(run *scriptRun) {
 	co.now = now
 }
 
-// runScript runs a compiled script for a client and returns its reply.
-func (c *Call) runScript(s *luabridge.Script, keys, args []string, readOnly bool) resp.Value {
-	if s.Flags.HasShebang && !s.Flags.NoWrites && readOnly {
-		return resp.Err("ERR Can not execute a script with write flag using *_ro command.")
+// killer is the command that kills the run.
+func (run *scriptRun) killer() string {
+	if run.eval {
+		return "SCRIPT KILL"
 	}
-	co := c.core
+	return "FUNCTION KILL"
+}
+
+// busyReply is the refusal of other commands while a script is busy.
+func (co *core) busyReply() resp.Value {
+	if co.run != nil && !co.run.eval {
+		return errBusyFunction
+	}
+	return errBusy
+}
+
+// interp is the interpreter, made for the first script.
+func (co *core) interp() *luabridge.Interp {
 	if co.lua == nil {
 		co.lua = luabridge.New(luabridge.Options{Poll: co.pollScript})
 	}
-	run := &scriptRun{script: s, caller: c.Sess, db: c.Sess.db, proto: 2}
-	run.readOnly = readOnly || s.Flags.HasShebang && s.Flags.NoWrites
-	co.run = run
-	v := co.lua.Run(scriptHost{co}, s, keys, args)
+	return co.lua
+}
+
+// startRun begins the run of a script or function for this call's client, or
+// refuses it. The rest of run is filled in.
+func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
+	if run.flags.HasShebang && !run.flags.NoWrites && run.readOnly {
+		return &errWriteScript
+	}
+	if c.outOfMemory && run.flags.HasShebang && !run.flags.AllowOOM && !run.flags.NoWrites {
+		return &errScriptOOM
+	}
+	run.readOnly = run.readOnly || run.flags.HasShebang && run.flags.NoWrites
+	run.caller, run.command, run.db, run.proto = c.Sess, c.Args, c.Sess.db, 2
+	c.runs = *run
+	c.core.run = &c.runs
+	return nil
+}
+
+// endRun ends the run and reports whether it was slow.
+func (c *Call) endRun() (slow bool) {
+	co := c.core
+	slow = co.run.polled
 	co.run = nil
+	co.relayed = co.lua.Relayed()
 	if co.busy {
 		co.busy = false
 		co.engine.changed.Broadcast()
 	}
-	co.scripts.note(s.SHA, run.polled)
+	return slow
+}
+
+// runScript runs a compiled script for a client and returns its reply.
+func (c *Call) runScript(s *cachedScript, keys, args []string, readOnly bool) resp.Value {
+	run := scriptRun{name: s.SHA, flags: s.Flags, eval: true, readOnly: readOnly}
+	if bad := c.startRun(&run); bad != nil {
+		return *bad
+	}
+	v := c.interp().Run(scriptHost{c.core}, s.Script, keys, args)
+	s.ran, s.slow = true, c.endRun()
 	return v
 }
 
@@ -147,15 +206,20 @@ func newScriptCache() *scriptCache {
 
 // get finds a script by its SHA-1 in either case and marks it used.
 func (sc *scriptCache) get(sha string) *cachedScript {
-	s := sc.bySHA[sha]
-	if s == nil {
-		s = sc.bySHA[strings.ToLower(sha)]
-	}
+	s := sc.peek(sha)
 	if s != nil && s.evictable {
 		sc.unlink(s)
 		sc.lru = append(sc.lru, s)
 	}
 	return s
+}
+
+// peek finds a script as get does, but does not count as a use.
+func (sc *scriptCache) peek(sha string) *cachedScript {
+	if s := sc.bySHA[sha]; s != nil {
+		return s
+	}
+	return sc.bySHA[strings.ToLower(sha)]
 }
 
 func (sc *scriptCache) unlink(s *cachedScript) {
@@ -188,12 +252,6 @@ func (sc *scriptCache) keep(c *cachedScript) {
 	if c.evictable {
 		sc.unlink(c)
 		c.evictable = false
-	}
-}
-
-func (sc *scriptCache) note(sha string, slow bool) {
-	if c := sc.bySHA[sha]; c != nil {
-		c.ran, c.slow = true, slow
 	}
 }
 

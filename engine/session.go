@@ -28,6 +28,9 @@ type Session struct {
 	noTouch   bool
 	noEvict   bool
 
+	subs  [subKinds][]string // in the order of subscription
+	after []resp.Value       // pushed while its own command runs, delivered behind the reply
+
 	held    *held // the reply of a command that waits; no further command runs meanwhile
 	multi   *transaction
 	watched []*watcher
@@ -49,7 +52,8 @@ type libInfo struct{ name, version string }
 
 // held is a command that has not answered yet.
 type held struct {
-	timer *deadline
+	timer   *deadline
+	blocked *blocking // waiting for a key; nil while the server is stalled
 }
 
 // Open makes the engine's side of an accepted connection. A non-empty reject
@@ -127,7 +131,6 @@ func (s *Session) runAll(in *resp.CommandReader) resp.Next {
 			}
 		}
 		s.process(args)
-		s.core.tick()
 	}
 }
 
@@ -146,26 +149,38 @@ func (s *Session) drop() {
 	}
 	s.gone = true
 	s.unwatch()
+	for kind := range subKinds {
+		s.unsubscribeAll(kind)
+	}
 	if s.held != nil {
-		s.core.deadlines.cancel(s.held.timer)
-		s.held = nil
+		s.endHold()
 	}
 	delete(s.core.sessions, s.id)
+	s.core.engine.changed.Broadcast() // an in-process client may be waiting for a reply
 }
 
 // process runs one request and delivers its reply, unless it has to wait.
 func (s *Session) process(args []string) {
-	started := s.core.now
+	co := s.core
+	started := co.now
 	s.lastSeen = started
+	co.running = s
 	v := s.exec(args)
-	s.core.tick()
-	s.core.charge(started)
-	if s.core.stalled {
+	co.running = nil
+	co.tick()
+	co.charge(started)
+	switch {
+	case co.stalled:
 		s.holdUntilStallEnds(v)
 		return
-	}
-	if s.held == nil {
+	case s.held == nil:
 		s.reply(v)
+	}
+	if len(s.after) > 0 {
+		s.deliverAfter()
+	}
+	if len(co.waiters.ready) > 0 {
+		co.serveBlocked()
 	}
 }
 
@@ -175,10 +190,13 @@ func (s *Session) reply(v resp.Value) {
 	if s.skipReply > 0 {
 		s.skipReply--
 	}
-	if v.Kind == resp.KindNone || s.replyOff || skip && s.skipReply == 0 {
-		v = resp.None
+	if (s.replyOff || skip && s.skipReply == 0) && v.Kind != resp.KindNone {
+		v = resp.None // pushes would come all the same
 	}
 	if s.conn == nil {
+		if v.Kind == resp.KindNone {
+			s.pushes = append(s.pushes, v.Elems...)
+		}
 		v = v.RESP3()
 		s.result = &v
 		s.core.engine.changed.Broadcast()
@@ -214,12 +232,19 @@ func (s *Session) kill(soft bool) {
 
 // release ends the wait of a held command with v.
 func (s *Session) release(v resp.Value) {
-	s.core.deadlines.cancel(s.held.timer)
-	s.held = nil
+	s.endHold()
 	s.reply(v)
 	if s.conn != nil {
 		s.conn.Kick()
 	}
+}
+
+func (s *Session) endHold() {
+	s.core.deadlines.cancel(s.held.timer)
+	if s.held.blocked != nil {
+		s.core.waiters.remove(s)
+	}
+	s.held = nil
 }
 
 // holdUntilStallEnds keeps back the reply of the command that stalled the server.
@@ -277,7 +302,7 @@ func (c *Client) Do(args ...string) resp.Value {
 	}
 	s.result = nil
 	s.process(args)
-	for s.result == nil && !s.closing && !e.core.closed {
+	for s.result == nil && !s.closing && !s.gone && !e.core.closed {
 		e.core.arm() // waiting ends the turn as unlock does
 		e.changed.Wait()
 	}

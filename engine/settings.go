@@ -11,8 +11,10 @@ import (
 // settings are the configuration parameters that act, with the values that they
 // have now. CONFIG GET and SET see them through the table in cmd_config.go.
 type settings struct {
+	notify           uint32 // notify-keyspace-events
 	requirePass      string
 	maxClients       int
+	maxMemory        int64 // bytes, 0: no limit
 	busyReplyMs      int64
 	protoMaxBulkLen  int64
 	enableDebug      string // yes, no or local

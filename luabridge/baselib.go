@@ -18,7 +18,6 @@ func (v *vm) openBase() {
 		"rawequal": v.rawEqual, "rawget": v.rawGet, "rawset": v.rawSet, "select": v.selectArgs,
 		"setfenv": v.setFenv, "setmetatable": v.setMetatable, "tonumber": v.toNumberBase,
 		"tostring": v.toStringBase, "type": v.typeBase, "unpack": v.unpack, "xpcall": v.xpcall,
-		"__redis__err__handler": v.errHandler,
 	}
 	for _, name := range sortedKeys(funcs) {
 		v.globals.RawSetString(name, v.L.NewFunction(funcs[name]))

@@ -63,6 +63,7 @@ func (v *vm) errorText(L *lua.LState, value lua.LValue) string {
 	if !ok {
 		return "ERR " + v.tostring(L, value)
 	}
+	v.in.relayed = t.RawGetString(relayedField) == lua.LTrue
 	if msg, ok := toText(L.GetField(t, "err")); ok {
 		return msg
 	}
@@ -98,7 +99,7 @@ func (v *vm) source(name string) string {
 }
 
 // errorReply is the reply of a script that failed.
-func (v *vm) errorReply(s *Script, err error) resp.Value {
+func (v *vm) errorReply(label string, err error) resp.Value {
 	f := v.failed
 	v.failed = failure{}
 	if !f.set {
@@ -107,7 +108,7 @@ func (v *vm) errorReply(s *Script, err error) resp.Value {
 	if f.source == "" {
 		return resp.Err(oneLine(f.msg))
 	}
-	return resp.Err(oneLine(f.msg + " script: " + s.SHA + ", on " + f.source + ":" + strconv.Itoa(f.line) + "."))
+	return resp.Err(oneLine(f.msg + " script: " + label + ", on " + f.source + ":" + strconv.Itoa(f.line) + "."))
 }
 
 // lateFailure reads an error whose handler could not run: the call stack was

@@ -24,7 +24,7 @@ func (v *vm) fromReply(r *resp.Value) lua.LValue {
 		return v.record("ok", lua.LString(r.Str))
 	case resp.KindErr:
 		t := v.errTable(trimLine(r.Str))
-		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+		t.RawSetString(relayedField, lua.LTrue)
 		return t
 	case resp.KindArray, resp.KindPush:
 		return v.fromElems(r.Elems)
@@ -195,6 +195,7 @@ func (w *replyWriter) table(t *lua.LTable, slots int) resp.Value {
 // tagged converts the tables that stand for other replies than arrays.
 func (w *replyWriter) tagged(t *lua.LTable, slots int) (resp.Value, bool) {
 	if text, ok := toTag(t, "err"); ok {
+		w.v.in.relayed = slots == 0 && t.RawGetString(relayedField) == lua.LTrue
 		return resp.Err(oneLine(cString(text))), true
 	}
 	if text, ok := toTag(t, "ok"); ok {

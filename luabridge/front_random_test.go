@@ -437,7 +437,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		_, _, _ = compileSource(src, scriptName, scriptCalls, true)
+		_, _, _ = compileSource(src, scriptName, scriptCalls, hoistGlobals)
 	})
 }
 
@@ -448,7 +448,7 @@ func TestHugeInputs(t *testing.T) {
 		"function f() ", "x=1 ", "local x ", "local x=a;", "elseif ", "'", "[[", "[", "\n", "a'b'", "a^", "return ", ";", "\x00", "\\", "1", ".", "e"} {
 		for _, prefix := range []string{"", "return a"} {
 			src := prefix + strings.Repeat(unit, mega/len(unit))
-			if _, _, err := compileSource(src, scriptName, scriptCalls, true); err != nil && err.Error() == "" {
+			if _, _, err := compileSource(src, scriptName, scriptCalls, hoistGlobals); err != nil && err.Error() == "" {
 				t.Errorf("no text for the error on %.20q", src)
 			}
 		}

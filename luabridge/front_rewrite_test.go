@@ -119,14 +119,14 @@ func TestNotHoisted(t *testing.T) {
 func BenchmarkCompile(b *testing.B) {
 	src := strings.Repeat("local v = redis.call('hget', KEYS[1], 'f') if v then redis.call('hset', KEYS[1], 'k:' .. v, ARGV[1]) end\n", 10)
 	for b.Loop() {
-		if _, _, err := compileSource(src, scriptName, scriptCalls, true); err != nil {
+		if _, _, err := compileSource(src, scriptName, scriptCalls, hoistGlobals); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkConcat(b *testing.B) {
-	proto, names, err := compileSource("local s='abc' for i=1,1000 do local x='k:'..s..':x' end", scriptName, scriptCalls, true)
+	proto, names, err := compileSource("local s='abc' for i=1,1000 do local x='k:'..s..':x' end", scriptName, scriptCalls, hoistGlobals)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func BenchmarkConcat(b *testing.B) {
 func BenchmarkRemainder(b *testing.B) {
 	for name, op := range map[string]string{"mod=3": "i%3", "mod=4": "i%4"} {
 		b.Run(name, func(b *testing.B) {
-			proto, names, err := compileSource("local n=0 for i=1,1000 do n="+op+" end", scriptName, scriptCalls, true)
+			proto, names, err := compileSource("local n=0 for i=1,1000 do n="+op+" end", scriptName, scriptCalls, hoistGlobals)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -177,7 +177,11 @@ func TestRun(t *testing.T) {
 
 // runProgram runs a script on a bare state with a few functions, and renders its reply or error as eval does.
 func runProgram(src string, hoist bool) string {
-	proto, names, err := compileSource(src, scriptName, scriptCalls, hoist)
+	mode := hoistNothing
+	if hoist {
+		mode = hoistGlobals
+	}
+	proto, names, err := compileSource(src, scriptName, scriptCalls, mode)
 	if err != nil {
 		return "-Error compiling script (new function): " + oneLineText(err.Error())
 	}

@@ -43,16 +43,23 @@ type Options struct {
 	CallDepth int
 }
 
-// Interp runs scripts, one at a time. Its methods, but for Interrupt, must not
-// be called concurrently. The Lua state is made at the first Run and lives on;
-// a panic inside it makes the next Run start with a new one.
+// Interp runs scripts and the functions of libraries, one at a time. Its
+// methods, but for Interrupt, must not be called concurrently. Scripts and
+// functions have a Lua state each, made when it is first needed; it lives on,
+// but a panic or a lack of memory inside it makes the next run start with a new one.
 type Interp struct {
 	watch     watch
 	depth     int
 	maxString int
 	rand      drand48
-	vm        *vm
+	scripts   *vm
+	functions *vm
+	relayed   bool
 }
+
+// Relayed reports whether the last reply is an error that a command gave the
+// script: it was counted when the command failed.
+func (in *Interp) Relayed() bool { return in.relayed }
 
 // New returns an interpreter; it allocates no Lua state yet.
 func New(o Options) *Interp {
@@ -79,12 +86,13 @@ func (in *Interp) Interrupt(reason string) { in.watch.request.Store(&reason) }
 // Run runs a script and returns its reply. Errors, of the script or of its
 // commands, come as KindErr.
 func (in *Interp) Run(h Host, s *Script, keys, args []string) resp.Value {
-	if in.vm == nil {
-		in.vm = newVM(in)
+	if in.scripts == nil {
+		in.scripts = newVM(in)
+		in.scripts.openScripts()
 	}
-	reply, broken := in.vm.run(h, s, keys, args)
-	if broken || in.watch.tripped {
-		in.vm = nil
+	reply := in.scripts.run(h, job{label: s.SHA, script: s, keys: keys, args: args})
+	if in.scripts.broken {
+		in.scripts = nil
 	}
 	return reply
 }
@@ -98,10 +106,13 @@ type vm struct {
 
 	globals     *lua.LTable // the real table of globals
 	env         *lua.LTable // its read-only face: _G
+	hidden      *lua.LTable // functions that rewritten programs call
+	chunkEnv    *lua.LTable // the environment of functions: env, or a face of what is visible now
 	globalsMeta *lua.LTable // what getmetatable(_G) shows
 	stringLib   *lua.LTable
 	null        *lua.LUserData // cjson.null
 	refuseWrite *lua.LFunction
+	unknown     *lua.LFunction // __index of the tables of globals
 	onError     *lua.LFunction // error handler of a whole script
 	onPcall     *lua.LFunction // error handler of pcall
 	next        *lua.LFunction
@@ -113,6 +124,7 @@ type vm struct {
 	chunks  map[string]string // short name of a loadstring chunk -> its name
 	walks   []*walker         // unfinished walks of next, newest last
 	failed  failure           // what handleError kept
+	library libraryState      // of the state that runs functions
 
 	protected []protectedCall // running pcalls, innermost last
 	depth     int             // Go functions on the stack that call Lua
@@ -133,7 +145,7 @@ func init() {
 	lua.MaxArrayIndex = 1 << 22
 }
 
-// newVM makes a Lua state with exactly the server's globals.
+// newVM makes a Lua state with the globals that scripts and functions share.
 func newVM(in *Interp) *vm {
 	v := &vm{
 		in:      in,
@@ -155,19 +167,15 @@ func newVM(in *Interp) *vm {
 	return v
 }
 
-// openGlobals fills the table of globals and makes its read-only face the
-// environment of all functions.
+// openGlobals fills the table of globals and makes its read-only face.
 func (v *vm) openGlobals() {
 	v.globals = v.L.CreateTable(0, 64)
 	v.env = v.lock(v.globals)
-	meta := v.L.CreateTable(0, 1)
-	meta.RawSetString("__index", v.L.NewFunction(v.unknownGlobal))
-	v.globals.Metatable = meta
-	v.globalsMeta = v.lock(meta)
-	v.L.G.Global = v.env
-	v.L.Env = v.env
+	v.unknown = v.L.NewFunction(v.unknownGlobal)
+	v.openHelpers()
+	v.globalsMeta = v.lock(v.refuseUnknown(v.globals))
+	v.showHelpers(v.globals)
 	v.openBase()
-	redis := v.redisLibrary()
 	v.stringLib = v.stringLibrary()
 	for _, e := range []struct {
 		name string
@@ -176,18 +184,47 @@ func (v *vm) openGlobals() {
 		{"string", v.stringLib}, {"table", v.tableLibrary()}, {"math", v.mathLibrary()},
 		{"os", v.osLibrary()}, {"coroutine", v.coroutineLibrary()}, {"cjson", v.cjsonLibrary()},
 		{"cmsgpack", v.cmsgpackLibrary()}, {"bit", v.bitLibrary()}, {"struct", v.structLibrary()},
-		{"redis", redis}, {"server", redis}, {"_G", v.env},
+		{"_G", v.env},
 	} {
 		v.globals.RawSetString(e.name, e.lib)
 	}
 	v.openStrings()
+}
+
+// openHelpers makes the functions that rewritten programs call. They stand
+// behind the globals, where only the virtual machine sees them.
+func (v *vm) openHelpers() {
+	v.hidden = v.L.CreateTable(0, 2*len(frontHelpers))
 	for _, h := range frontHelpers {
 		fn := h.fn
 		if h.name == helperConcat {
 			fn = v.concat
 		}
-		v.globals.RawSetString(h.name, v.helper(fn))
+		v.hidden.RawSetString(h.name, v.helper(fn))
 	}
+	v.refuseUnknown(v.hidden)
+}
+
+// showHelpers puts them behind a table of globals.
+func (v *vm) showHelpers(t *lua.LTable) {
+	meta := v.L.CreateTable(0, 1)
+	meta.RawSetString("__index", v.hidden)
+	t.Metatable = meta
+}
+
+// openScripts makes the state one for scripts.
+func (v *vm) openScripts() {
+	redis := v.redisLibrary(v.scriptFuncs())
+	v.globals.RawSetString("redis", redis)
+	v.globals.RawSetString("server", redis)
+	v.globals.RawSetString("__redis__err__handler", v.L.NewFunction(v.errHandler))
+	v.enterEnv(v.env)
+}
+
+// enterEnv sets the environment of the chunks that run from now on.
+func (v *vm) enterEnv(env *lua.LTable) {
+	v.chunkEnv = env
+	v.L.G.Global, v.L.Env = env, env
 }
 
 // concat is "..", kept within the memory limit.
@@ -202,28 +239,45 @@ func (v *vm) concat(L *lua.LState) int {
 	return luaConcat(L)
 }
 
-// run runs one script. broken tells that the state must not be used again.
-func (v *vm) run(h Host, s *Script, keys, args []string) (reply resp.Value, broken bool) {
+// job is one run: of a script, or of a registered function.
+type job struct {
+	label      string // what the error reply calls it
+	script     *Script
+	fn         *lua.LFunction // nil for a script
+	keys, args []string
+}
+
+// run runs one job. It sets broken when the state must not be used again.
+func (v *vm) run(h Host, j job) (reply resp.Value) {
 	defer func() {
 		if r := recover(); r != nil {
-			reply, broken = panicReply(r)
+			reply, v.broken = panicReply(r)
 		}
 	}()
-	v.host, v.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
-	v.protected, v.walks, v.failed = v.protected[:0], v.walks[:0], failure{}
-	v.in.watch.start()
-	v.globals.RawSetString("KEYS", v.strings(keys))
-	v.globals.RawSetString("ARGV", v.strings(args))
-	v.L.Env = v.env
-	err := v.L.PCall(v.push(s), 1, v.onError)
+	v.begin(h)
+	err := v.L.PCall(v.push(&j), 1, v.onError)
 	if err != nil {
-		reply = v.errorReply(s, err)
+		reply = v.errorReply(j.label, err)
 	} else {
 		reply = v.reply(v.L.Get(-1))
 		v.L.SetTop(0)
 	}
+	v.end()
+	return reply
+}
+
+// begin resets what one run leaves behind.
+func (v *vm) begin(h Host) {
+	v.host, v.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
+	v.protected, v.walks, v.failed = v.protected[:0], v.walks[:0], failure{}
+	v.L.Env = v.chunkEnv
+	v.in.relayed = false
+	v.in.watch.start()
+}
+
+func (v *vm) end() {
 	v.host = nil
-	return reply, v.broken
+	v.broken = v.broken || v.in.watch.exhausted
 }
 
 // panicReply is the reply when the conversion of a script's result was stopped,
@@ -237,18 +291,34 @@ func panicReply(r any) (reply resp.Value, broken bool) {
 	return resp.Err("ERR internal error in the script interpreter"), true
 }
 
-// push pushes the script's main function and its arguments, the hoisted
-// globals, and returns their count.
-func (v *vm) push(s *Script) int {
-	v.L.Push(v.L.NewFunctionFromProto(s.proto))
-	for _, name := range s.binds {
+// push pushes what a job calls and its arguments, and returns their count: a
+// script takes the hoisted globals, a function its keys and arguments.
+func (v *vm) push(j *job) int {
+	if j.fn != nil {
+		v.L.Push(j.fn)
+		v.L.Push(v.strings(j.keys))
+		v.L.Push(v.strings(j.args))
+		return 2
+	}
+	v.globals.RawSetString("KEYS", v.strings(j.keys))
+	v.globals.RawSetString("ARGV", v.strings(j.args))
+	return v.pushMain(j.script.proto, j.script.binds)
+}
+
+// pushMain pushes a main function and the values of its hoisted globals.
+func (v *vm) pushMain(proto *lua.FunctionProto, binds []string) int {
+	v.L.Push(v.L.NewFunctionFromProto(proto))
+	for _, name := range binds {
 		v.L.Push(v.hoisted(name))
 	}
-	return len(s.binds)
+	return len(binds)
 }
 
 // hoisted is the value of a hoisted global: "KEYS", "redis.call", "\x00cat".
 func (v *vm) hoisted(name string) lua.LValue {
+	if name[0] == 0 {
+		return v.hidden.RawGetString(name)
+	}
 	lib, field, ok := strings.Cut(name, ".")
 	if !ok {
 		return v.globals.RawGetString(name)

@@ -318,7 +318,7 @@ func TestPanicInTheHostDoesNotEscape(t *testing.T) {
 		if s := fmt.Sprint(v); !strings.Contains(s, "internal error") {
 			t.Errorf("%s: %s", source, s)
 		}
-		if in.vm != nil {
+		if in.scripts != nil {
 			t.Error("the state was kept")
 		}
 		if got := eval(t, in, "return 1"); got != ":1\r\n" {

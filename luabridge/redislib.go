@@ -17,22 +17,41 @@ const (
 	serverVersionNum = 0x080001
 )
 
-// redisLibrary is the table that scripts know as redis and as server.
-func (v *vm) redisLibrary() *lua.LTable {
-	funcs := map[string]lua.LGFunction{
+// functionFuncs are what a running library function can call in redis.
+func (v *vm) functionFuncs() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
 		"call": v.redisCall, "pcall": v.redisPcall, "log": v.redisLog, "setresp": v.setResp,
 		"sha1hex": v.sha1hex, "error_reply": v.errorReplyTable, "status_reply": v.statusReplyTable,
-		"set_repl": v.setRepl, "acl_check_cmd": v.aclCheck, "replicate_commands": v.replicateCommands,
-		"breakpoint": func(L *lua.LState) int { return pushBool(L, false) }, // no debugger is attached
-		"debug":      func(*lua.LState) int { return 0 },
+		"set_repl": v.setRepl, "acl_check_cmd": v.aclCheck,
 	}
-	return v.library(funcs, map[string]lua.LValue{
+}
+
+// scriptFuncs are what a script can call in redis.
+func (v *vm) scriptFuncs() map[string]lua.LGFunction {
+	funcs := v.functionFuncs()
+	funcs["replicate_commands"] = v.replicateCommands
+	funcs["breakpoint"] = func(L *lua.LState) int { return pushBool(L, false) } // no debugger is attached
+	funcs["debug"] = func(*lua.LState) int { return 0 }
+	return funcs
+}
+
+// redisLibrary is the table that Lua code knows as redis and as server.
+func (v *vm) redisLibrary(funcs map[string]lua.LGFunction) *lua.LTable {
+	constants := versionConstants()
+	for name, n := range map[string]int64{"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3} {
+		constants[name] = number(n)
+	}
+	return v.readOnlyLibrary(funcs, constants)
+}
+
+// versionConstants are the fields that even the code of a loading library sees.
+func versionConstants() map[string]lua.LValue {
+	return map[string]lua.LValue{
 		"LOG_DEBUG": number(0), "LOG_VERBOSE": number(1), "LOG_NOTICE": number(2), "LOG_WARNING": number(3),
-		"REPL_NONE": number(0), "REPL_AOF": number(1), "REPL_SLAVE": number(2), "REPL_REPLICA": number(2),
-		"REPL_ALL": number(3), "REDIS_VERSION": lua.LString(redisVersion),
-		"REDIS_VERSION_NUM": number(redisVersionNum), "VALKEY_VERSION": lua.LString(serverVersion),
-		"VALKEY_VERSION_NUM": number(serverVersionNum), "SERVER_NAME": lua.LString("valkey"),
-	})
+		"REDIS_VERSION": lua.LString(redisVersion), "REDIS_VERSION_NUM": number(redisVersionNum),
+		"VALKEY_VERSION": lua.LString(serverVersion), "VALKEY_VERSION_NUM": number(serverVersionNum),
+		"SERVER_NAME": lua.LString("valkey"),
+	}
 }
 
 // commandArgs collects the arguments of a command, which must be strings or
@@ -83,11 +102,14 @@ func (v *vm) command(L *lua.LState) (value lua.LValue, failed bool) {
 	reply := v.host.Call(args)
 	if reply.Kind == resp.KindErr {
 		t := v.errTable(trimLine(reply.Str))
-		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+		t.RawSetString(relayedField, lua.LTrue)
 		return t, true
 	}
 	return v.fromReply(&reply), false
 }
+
+// relayedField marks the table of an error that a command gave.
+const relayedField = "ignore_error_stats_update"
 
 // errTable is the table form of an error: {err = text}.
 func (v *vm) errTable(text string) *lua.LTable {

@@ -29,26 +29,35 @@ const (
 // is "return function(...) body end", to be called with the values of those globals ("KEYS", "redis.call",
 // "\x00cat"), in that order. The error is a *syntaxError.
 func frontEnd(src string) (chunk []ast.Stmt, hoisted []string, err error) {
-	return (&rewriter{}).program(src, scriptName, scriptCalls, true)
+	return (&rewriter{}).program(src, scriptName, scriptCalls, hoistGlobals)
 }
 
 // frontEndNamed is frontEnd without hoisting, for chunks that a script loads. Its name appears in messages;
 // calls is the number of C calls open.
 func frontEndNamed(src, name string, calls int) ([]ast.Stmt, error) {
-	chunk, _, err := (&rewriter{}).program(src, name, calls, false)
+	chunk, _, err := (&rewriter{}).program(src, name, calls, hoistNothing)
 	return chunk, err
 }
 
+// hoisting tells what may become a parameter of the main function.
+type hoisting uint8
+
+const (
+	hoistNothing hoisting = iota
+	hoistHelpers          // the functions that rewritten programs call
+	hoistGlobals          // and the server's globals: those of a script never change while it runs
+)
+
 // program parses and rewrites a chunk.
-func (r *rewriter) program(src, name string, calls int, hoist bool) ([]ast.Stmt, []string, error) {
+func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.Stmt, []string, error) {
 	chunk, main, err := parseMain(src, name, calls)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Passes over the tree as the script wrote it (coverage, stepping, laws) belong here.
 	r.main = main
-	r.hoist = hoist && canHoist(src, main)
-	r.all = !strings.Contains(src, "fenv")
+	r.hoist = hoist > hoistNothing && canHoist(src, main)
+	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
 	r.ordered = seesOrder(src)
 	r.states = []localState{{}}
 	return r.wrap(r.chunk(chunk)), r.hoisted, nil

@@ -41,10 +41,10 @@ func (r *rewriter) stamp(node ast.PositionHolder) { node.SetLine(r.stamped(node.
 
 func plainLine(line int) int { return line & (1<<stateShift - 1) }
 
-// compileSource parses, rewrites and compiles a chunk named name, with calls C calls open. With hoist, a script's
-// globals become parameters: if hoisted is not empty, proto takes their values as arguments. The error is a
+// compileSource parses, rewrites and compiles a chunk named name, with calls C calls open. What hoist
+// names becomes parameters: if hoisted is not empty, proto takes their values as arguments. The error is a
 // *syntaxError.
-func compileSource(src, name string, calls int, hoist bool) (proto *lua.FunctionProto, hoisted []string, err error) {
+func compileSource(src, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, hoisted []string, err error) {
 	r := &rewriter{mark: true}
 	chunk, hoisted, err := r.program(src, name, calls, hoist)
 	if err != nil {

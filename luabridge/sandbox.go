@@ -48,7 +48,16 @@ func (v *vm) refuse(L *lua.LState) int {
 	return 0
 }
 
-// unknownGlobal is the __index of the table of globals.
+// refuseUnknown makes reading a field that t does not have an error. It returns
+// the metatable.
+func (v *vm) refuseUnknown(t *lua.LTable) *lua.LTable {
+	meta := v.L.CreateTable(0, 1)
+	meta.RawSetString("__index", v.unknown)
+	t.Metatable = meta
+	return meta
+}
+
+// unknownGlobal is the __index of the tables of globals.
 func (v *vm) unknownGlobal(L *lua.LState) int {
 	name, ok := toText(L.Get(2))
 	if !ok {
@@ -95,8 +104,8 @@ func (v *vm) metaField(value lua.LValue, event string) lua.LValue {
 	return lua.LNil
 }
 
-// library makes a read-only table of Go functions and constants.
-func (v *vm) library(funcs map[string]lua.LGFunction, constants map[string]lua.LValue) *lua.LTable {
+// readOnlyLibrary makes a read-only table of Go functions and constants.
+func (v *vm) readOnlyLibrary(funcs map[string]lua.LGFunction, constants map[string]lua.LValue) *lua.LTable {
 	t := v.L.CreateTable(0, len(funcs)+len(constants))
 	for _, name := range sortedKeys(funcs) {
 		t.RawSetString(name, v.L.NewFunction(funcs[name]))

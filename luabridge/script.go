@@ -46,12 +46,20 @@ func Compile(source string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	proto, binds, err := compile(source[n:], scriptName, scriptCalls, true)
+	proto, binds, err := compile(source[n:], scriptName, scriptCalls, hoistGlobals)
 	if err != nil {
 		return nil, fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
 	}
 	s.proto, s.binds = proto, binds
 	return s, nil
+}
+
+// ParseFlags are the flags that the first line of a script's source declares. The
+// text of an error is the complete error reply.
+func ParseFlags(source string) (ScriptFlags, error) {
+	var f ScriptFlags
+	_, err := f.parse(source)
+	return f, err
 }
 
 // parse reads the shebang line of a script, if there is one, and returns its
@@ -90,27 +98,49 @@ func (f *ScriptFlags) set(list string) error {
 		return nil
 	}
 	for _, name := range strings.Split(list, ",") {
-		switch name {
-		case "no-writes":
-			f.NoWrites = true
-		case "allow-oom":
-			f.AllowOOM = true
-		case "allow-stale":
-			f.AllowStale = true
-		case "no-cluster":
-			f.NoCluster = true
-		case "allow-cross-slot-keys":
-			f.AllowCrossSlot = true
-		default:
+		flag := f.byName(name)
+		if flag == nil {
 			return fmt.Errorf("ERR %s", oneLine("Unexpected flag in script shebang: "+name))
 		}
+		*flag = true
 	}
 	return nil
 }
 
+// flagNames are the names of all flags, in the server's order.
+var flagNames = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
+
+// byName is the flag of that name, or nil.
+func (f *ScriptFlags) byName(name string) *bool {
+	switch name {
+	case "no-writes":
+		return &f.NoWrites
+	case "allow-oom":
+		return &f.AllowOOM
+	case "allow-stale":
+		return &f.AllowStale
+	case "no-cluster":
+		return &f.NoCluster
+	case "allow-cross-slot-keys":
+		return &f.AllowCrossSlot
+	}
+	return nil
+}
+
+// Names are the names of the flags that are set, in the server's order.
+func (f ScriptFlags) Names() []string {
+	var names []string
+	for _, name := range flagNames {
+		if *f.byName(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // compile parses and compiles a chunk. The compiler panics on what it cannot
 // express, such as a function that needs more registers than there are.
-func compile(text, name string, calls int, hoist bool) (proto *lua.FunctionProto, binds []string, err error) {
+func compile(text, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, binds []string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s:1: %s", name, textTooComplex)

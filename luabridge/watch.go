@@ -29,15 +29,17 @@ type watch struct {
 	next    uint64 // heap at which to collect garbage and decide
 	tripped bool
 	reason  string
-	closed  chan struct{}
-	request atomic.Pointer[string] // set by Interrupt, from any goroutine
+	// exhausted tells that the memory limit tripped it.
+	exhausted bool
+	closed    chan struct{}
+	request   atomic.Pointer[string] // set by Interrupt, from any goroutine
 }
 
 var _ context.Context = (*watch)(nil)
 
 // start arms the watch for one run.
 func (w *watch) start() {
-	w.left, w.base, w.tripped, w.reason = w.every, 0, false, ""
+	w.left, w.base, w.tripped, w.exhausted, w.reason = w.every, 0, false, false, ""
 	w.request.Store(nil)
 }
 
@@ -76,6 +78,7 @@ func (w *watch) look() bool {
 		}
 	}
 	if w.overMemory() {
+		w.exhausted = true
 		return w.trip("not enough memory")
 	}
 	return false

@@ -21,7 +21,7 @@ func Append(dst []byte, v *Value, proto int) []byte {
 	case KindArray:
 		return appendElems(redcon.AppendArray(dst, len(v.Elems)), v.Elems, proto)
 	case KindNone:
-		return dst
+		return appendElems(dst, v.Elems, proto)
 	}
 	if proto == 3 {
 		return append3(dst, v)

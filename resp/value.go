@@ -22,7 +22,7 @@ const (
 	KindSet                   // Elems
 	KindPairs                 // Elems: a, b, a, b, ...; flat in RESP2, an array of pairs in RESP3
 	KindPush                  // Elems; out of band in RESP3, a plain array in RESP2
-	KindNone                  // no bytes at all: SUBSCRIBE after its pushes, CLIENT REPLY OFF
+	KindNone                  // no reply: nothing but the pushes in Elems, see Pushes
 )
 
 // Value is one reply, or one element of a reply. Values are immutable once
@@ -88,6 +88,10 @@ func Pairs(elems ...Value) Value { return Value{Kind: KindPairs, Elems: elems} }
 
 // Push returns an out-of-band message.
 func Push(elems ...Value) Value { return Value{Kind: KindPush, Elems: elems} }
+
+// Pushes returns messages that stand where a reply would: the confirmations of
+// SUBSCRIBE and its kin.
+func Pushes(messages ...Value) Value { return Value{Kind: KindNone, Elems: messages} }
 
 // Strings returns an array of bulk strings.
 func Strings(ss ...string) Value {

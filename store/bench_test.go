@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 )
 
@@ -74,6 +75,83 @@ func BenchmarkRunsAt(b *testing.B) {
 		b.ResetTimer()
 		for range b.N {
 			r.At(rng.IntN(n))
+		}
+	})
+}
+
+func fillList(n int) *ListObj {
+	v := NewList(DefaultLimits()).List()
+	v.Expect(n, 10*n)
+	for i := range n {
+		v.PushTail("element" + strconv.Itoa(i))
+	}
+	return v
+}
+
+func BenchmarkListAt(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		rng, v := rand.New(rand.NewPCG(1, 2)), fillList(n)
+		b.ResetTimer()
+		for range b.N {
+			v.At(rng.IntN(n))
+		}
+	})
+}
+
+func BenchmarkListRangeMiddle(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		v := fillList(n)
+		b.ResetTimer()
+		for range b.N {
+			left := 100
+			v.Ascend(n/2, func(string) bool { left--; return left > 0 })
+		}
+	})
+}
+
+func BenchmarkListInsertMiddle(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		v := fillList(n)
+		b.ResetTimer()
+		for range b.N {
+			v.Insert(v.Len()/2, "element", true)
+		}
+	})
+}
+
+func BenchmarkListPopPush(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		v := fillList(n)
+		b.ResetTimer()
+		for range b.N {
+			v.PushHead(v.PopTail())
+		}
+	})
+}
+
+func fillSet(n int) *SetObj {
+	s := NewSet(DefaultLimits()).Set()
+	s.Expect("member", n)
+	for i := range n {
+		s.Add("member" + strconv.Itoa(i))
+	}
+	return s
+}
+
+func BenchmarkSetAdd(b *testing.B) {
+	rng, s := rand.New(rand.NewPCG(1, 2)), fillSet(0)
+	for range b.N {
+		s.Add("member" + strconv.Itoa(rng.Int()))
+	}
+}
+
+// BenchmarkSetAt is the draw of a random member.
+func BenchmarkSetAt(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		rng, s := rand.New(rand.NewPCG(1, 2)), fillSet(n)
+		b.ResetTimer()
+		for range b.N {
+			s.At(rng.IntN(n))
 		}
 	})
 }

@@ -19,6 +19,9 @@ type (
 		str    string
 		fields map[string]modelField
 		scores map[string]float64
+		elems  []string
+		names  map[string]bool
+		stream *modelStream
 		expire int64
 	}
 	modelField struct {
@@ -32,6 +35,8 @@ func (m modelDB) clone() modelDB {
 	for k, o := range m {
 		d := *o
 		d.fields, d.scores = maps.Clone(o.fields), maps.Clone(o.scores)
+		d.stream = o.stream.clone()
+		d.elems, d.names = slices.Clone(o.elems), maps.Clone(o.names)
 		c[k] = &d
 	}
 	return c
@@ -53,13 +58,15 @@ type branch struct {
 func TestModel(t *testing.T) {
 	kinds := map[string]func(*world, *branch, string){
 		"string": (*world).stepString, "hash": (*world).stepHash, "zset": (*world).stepZSet,
+		"list": (*world).stepList, "set": (*world).stepSet, "stream": (*world).stepStream,
 		"mixed": func(w *world, b *branch, key string) {
-			steps := []func(*world, *branch, string){(*world).stepString, (*world).stepHash, (*world).stepZSet}
-			i := w.rng.IntN(3)
+			steps := map[Type]func(*world, *branch, string){String: (*world).stepString, Hash: (*world).stepHash,
+				ZSet: (*world).stepZSet, List: (*world).stepList, Set: (*world).stepSet, Stream: (*world).stepStream}
+			typ := []Type{String, Hash, ZSet, List, Set, Stream}[w.rng.IntN(6)]
 			if mo := b.m[key]; mo != nil {
-				i = map[Type]int{String: 0, Hash: 1, ZSet: 2}[mo.typ]
+				typ = mo.typ
 			}
-			steps[i](w, b, key)
+			steps[typ](w, b, key)
 		},
 	}
 	for name, step := range kinds {
@@ -70,6 +77,9 @@ func TestModel(t *testing.T) {
 					w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 11)), now: 1}
 					l := DefaultLimits()
 					l.HashMaxListpackEntries, l.ZSetMaxListpackEntries = 40, 40
+					l.SetMaxListpackEntries, l.SetMaxIntsetEntries = 20, 30
+					l.ListMaxListpackSize = []int{1, 3, -1, -2}[seed]
+					l.StreamNodeMaxEntries = 3
 					w.live = []*branch{{NewDB(l), modelDB{}}}
 					w.run(step)
 				})
@@ -404,6 +414,13 @@ func (w *world) compareObject(key string, o *Object, mo *modelObj) {
 	case ZSet:
 		got, want = dumpZSet(o.ZSet()), fmt.Sprint(mo.sorted())
 		w.compareZSet(o.ZSet(), mo)
+	case Stream:
+		got, want = dumpStream(o.Stream()), mo.stream.dump()
+		w.compareStream(o.Stream(), mo.stream)
+	case List:
+		got, want = fmt.Sprintf("%q", dumpList(w.t, o.List())), fmt.Sprintf("%q", mo.elems)
+	case Set:
+		got, want = dumpSet(w.t, o.Set()), fmt.Sprint(slices.Sorted(maps.Keys(mo.names)))
 	}
 	if got != want {
 		w.t.Fatalf("%q holds\n%s, want\n%s", key, got, want)

@@ -34,6 +34,12 @@ func (t Type) String() string {
 type Limits struct {
 	HashMaxListpackEntries, HashMaxListpackValue int
 	ZSetMaxListpackEntries, ZSetMaxListpackValue int
+	SetMaxListpackEntries, SetMaxListpackValue   int
+	SetMaxIntsetEntries                          int
+	// ListMaxListpackSize is a number of elements, or from -1 down one of 4, 8, 16, 32 and 64 KB.
+	ListMaxListpackSize int
+	// The nodes that streams are kept in; 0 is no limit.
+	StreamNodeMaxEntries, StreamNodeMaxBytes int
 }
 
 // DefaultLimits returns the thresholds that a server starts with.
@@ -41,6 +47,9 @@ func DefaultLimits() *Limits {
 	return &Limits{
 		HashMaxListpackEntries: 512, HashMaxListpackValue: 64,
 		ZSetMaxListpackEntries: 128, ZSetMaxListpackValue: 64,
+		SetMaxListpackEntries: 128, SetMaxListpackValue: 64, SetMaxIntsetEntries: 512,
+		ListMaxListpackSize:  -2,
+		StreamNodeMaxEntries: 100, StreamNodeMaxBytes: 4096,
 	}
 }
 
