@@ -273,18 +273,27 @@ func (r *report) startPeer(which int) *peer {
 	r.check(err)
 	r.check(p.cmd.Start())
 	r.t.Cleanup(p.stop)
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		if nc, err := net.Dial("tcp", p.addr); err == nil {
-			p.admin = resp.NewClient(nc)
-			break
-		}
+	for deadline := time.Now().Add(10 * time.Second); !p.answers(); {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s does not listen on %s", p.name, p.addr)
+			r.t.Fatalf("%s does not answer at %s", p.name, p.addr)
 		}
 		<-time.After(50 * time.Microsecond)
 	}
-	p.do("PING")
 	return p
+}
+
+// answers reports whether the server listens and says PONG; miniredis listens before
+// it knows its commands.
+func (p *peer) answers() bool {
+	if p.admin == nil {
+		nc, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			return false
+		}
+		p.admin = resp.NewClient(nc)
+	}
+	v, err := p.admin.Do("PING")
+	return err == nil && v.Str == "PONG"
 }
 
 func (r *report) startAll() (peers [numPeers]*peer) {

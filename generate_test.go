@@ -123,7 +123,7 @@ func (g *generator) command() []string {
 }
 
 func (g *generator) arg(out []string, a docArg) []string {
-	if a.optional && g.r.IntN(3) > 0 {
+	if a.optional && (g.r.IntN(3) > 0 || a.token == "BLOCK" && g.r.IntN(8) > 0) { // waiting takes long
 		return out
 	}
 	n := 1

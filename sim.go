@@ -72,9 +72,11 @@ func (s *Server) start() error {
 			ln.Close()
 			return fmt.Errorf("echomqsim: %w", err)
 		}
+		s.engine.Listening(s.unix.Addr())
 		go s.wire.Serve(s.unix)
 	}
 	s.ln = ln
+	s.engine.Listening(ln.Addr())
 	go s.wire.Serve(ln)
 	return nil
 }

@@ -13,7 +13,12 @@ var clientTypes = map[string]string{"normal": "normal", "pubsub": "pubsub", "rep
 	"primary": "primary", "master": "primary"}
 
 // kind is the client's type.
-func (s *Session) kind() string { return "normal" }
+func (s *Session) kind() string {
+	if s.subscribed() {
+		return "pubsub"
+	}
+	return "normal"
+}
 
 func unknownClientType(name string) resp.Value {
 	return resp.Err(oneLine("ERR Unknown client type '" + cString(name) + "'"))
@@ -57,6 +62,7 @@ func (s *Session) flags() string {
 			f = append(f, letter)
 		}
 	}
+	add(s.subscribed(), 'P')
 	add(s.multi != nil, 'x')
 	add(s.held != nil, 'b')
 	add(s.dirty, 'd')

@@ -99,7 +99,7 @@ func infoServer(co *core, w *infoWriter) {
 }
 
 func infoClients(co *core, w *infoWriter) {
-	var maxIn, maxOut, blocked, watching int64
+	var maxIn, maxOut, blocked, watching, subscribed int64
 	for _, s := range co.sessions {
 		maxIn = max(maxIn, int64(s.buffered))
 		if s.conn != nil {
@@ -107,6 +107,9 @@ func infoClients(co *core, w *infoWriter) {
 		}
 		if s.held != nil {
 			blocked++
+		}
+		if s.subscribed() {
+			subscribed++
 		}
 		if len(s.watched) > 0 {
 			watching++
@@ -118,7 +121,8 @@ func infoClients(co *core, w *infoWriter) {
 	w.num("client_recent_max_input_buffer", maxIn)
 	w.num("client_recent_max_output_buffer", maxOut)
 	w.num("blocked_clients", blocked)
-	w.zeros("tracking_clients", "pubsub_clients")
+	w.zeros("tracking_clients")
+	w.num("pubsub_clients", subscribed)
 	w.num("watching_clients", watching)
 	w.num("total_watched_keys", int64(len(co.watchers)))
 	w.num("total_blocking_keys", int64(len(co.waiters.byKey)))
@@ -175,7 +179,10 @@ func infoStats(co *core, w *infoWriter) {
 	w.zeros("total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	w.num("keyspace_hits", st.hits)
 	w.num("keyspace_misses", st.misses)
-	w.zeros("pubsub_channels", "pubsub_patterns", "pubsubshard_channels", "latest_fork_usec", "total_forks",
+	w.num("pubsub_channels", int64(len(co.subs[subChannel].names)))
+	w.num("pubsub_patterns", int64(len(co.subs[subPattern].names)))
+	w.num("pubsubshard_channels", int64(len(co.subs[subShard].names)))
+	w.zeros("latest_fork_usec", "total_forks",
 		"migrate_cached_sockets", "slave_expires_tracked_keys", "tracking_total_keys", "tracking_total_items",
 		"tracking_total_prefixes", "unexpected_error_replies")
 	w.num("total_error_replies", st.errors)

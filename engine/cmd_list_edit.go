@@ -86,7 +86,7 @@ func lset(c *Call) resp.Value {
 		return *bad
 	}
 	v := o.List()
-	v.Expect(1, len(elem)) // whether the index is in range or not
+	v.Expect(1, len(elem))                     // whether the index is in range or not
 	i, ok := listIndex(v, int64(int32(index))) // the server takes no more bits here
 	if !ok {
 		return errOutOfRange

@@ -76,12 +76,13 @@ func (c *Call) lmove(source, destination string, fromTail, toTail bool) resp.Val
 		c.put(destination, to)
 	}
 	to.List().Expect(1, size)
+	const counted = 0 // the move counts as one change
 	if toTail {
 		to.List().PushTail(elem)
-		c.lchanged(destination, "rpush", 1)
+		c.lchanged(destination, "rpush", counted)
 	} else {
 		to.List().PushHead(elem)
-		c.lchanged(destination, "lpush", 1)
+		c.lchanged(destination, "lpush", counted)
 	}
 	c.lremoved(source, from.List(), event, 1)
 	return resp.Bulk(elem)

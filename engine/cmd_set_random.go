@@ -76,11 +76,23 @@ func (c *Call) spop(key string, s *store.SetObj, count int64) []resp.Value {
 
 // sample is up to count random members; see pickIndexes.
 func (c *Call) sample(s *store.SetObj, count int64) []resp.Value {
+	const few = 64 // in so many members there is more than one to take: walk
 	picked := c.pickIndexes(s.Len(), count)
-	out := make([]resp.Value, len(picked))
-	for k, i := range picked {
-		out[k] = resp.Bulk(s.At(i))
+	out := make([]resp.Value, 0, len(picked))
+	if count < 0 || few*len(picked) < s.Len() {
+		for _, i := range picked {
+			out = append(out, resp.Bulk(s.At(i)))
+		}
+		return out
 	}
+	at := 0
+	s.Ascend(func(member string) bool {
+		if len(out) < len(picked) && at == picked[len(out)] {
+			out = append(out, resp.Bulk(member))
+		}
+		at++
+		return len(out) < len(picked)
+	})
 	return out
 }
 

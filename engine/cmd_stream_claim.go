@@ -107,11 +107,15 @@ func xclaim(c *Call) resp.Value {
 		m.delivered = c.ms()
 	}
 	m.begin(key, group, c.Args[3])
-	if opt.lastID.Compare(m.g.LastID) > 0 {
+	raised, changes := opt.lastID.Compare(m.g.LastID) > 0, c.stats.dirty
+	if raised {
 		m.g.LastID = opt.lastID
 	}
 	for _, id := range opt.ids {
 		m.claim(id, opt.force)
+	}
+	if raised && c.stats.dirty == changes {
+		c.stats.dirty++ // a change of its own only if there is no other
 	}
 	return resp.Array(m.out...)
 }

@@ -66,7 +66,7 @@ type core struct {
 	// relayed tells that the reply of the script that just ended is the error of one
 	// of its commands, which is counted already.
 	relayed bool
-	busy bool // it has run for too long: other clients get BUSY
+	busy    bool // it has run for too long: other clients get BUSY
 
 	stallEnd          *deadline
 	stallOver         []func() // what happens when the stall ends
@@ -117,8 +117,8 @@ func (e *Engine) lock() {
 	e.begin()
 }
 
-// lockForCommand begins the turn of a client's commands. It gets in while a
-// script is busy, to be told so by the gates.
+// lockForCommand begins the turn of a client's commands, or of a new client. It
+// gets in while a script is busy, to be told so by the gates.
 func (e *Engine) lockForCommand() {
 	e.mu.Lock()
 	for e.core.stalled && !e.core.closed {

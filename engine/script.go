@@ -78,6 +78,9 @@ func (h scriptHost) ACLCheck(args []string) (allowed bool, errText string) {
 // closedText is the error of a script that the end of the server stops.
 const closedText = "the server was closed"
 
+// killedText is the error of what a client killed: the same for functions.
+const killedText = "Script killed by user with SCRIPT KILL..."
+
 // closing reports whether Close was called; it may be waiting for this turn's end.
 func (co *core) closing() bool { return co.engine.closing.Load() }
 
@@ -95,10 +98,8 @@ func (co *core) pollScript() (stop bool, reason string) {
 	switch {
 	case co.closing():
 		return true, closedText
-	case run.killed && run.eval:
-		return true, "Script killed by user with SCRIPT KILL."
 	case run.killed:
-		return true, "Script killed by user with FUNCTION KILL."
+		return true, killedText
 	}
 	return false, ""
 }

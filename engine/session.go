@@ -59,7 +59,7 @@ type held struct {
 // Open makes the engine's side of an accepted connection. A non-empty reject
 // is the error line to close it with.
 func (e *Engine) Open(conn *resp.Conn) (resp.Session, string) {
-	e.lock()
+	e.lockForCommand()
 	defer e.unlock()
 	if e.core.closed {
 		return nil, "ERR server is shutting down"
@@ -266,7 +266,7 @@ type Client struct {
 // NewClient makes an in-process client with a selected database, transaction
 // and name of its own. It speaks RESP3, so maps, sets and doubles keep their kinds.
 func (e *Engine) NewClient() *Client {
-	e.lock()
+	e.lockForCommand()
 	defer e.unlock()
 	s := e.core.newSession(nil)
 	s.proto, s.authed = 3, true
@@ -274,7 +274,7 @@ func (e *Engine) NewClient() *Client {
 }
 
 func (e *Engine) builtinClient() *Client {
-	e.lock()
+	e.lockForCommand()
 	defer e.unlock()
 	if e.core.builtin == nil || e.core.builtin.s.closing {
 		s := e.core.newSession(nil)

@@ -126,12 +126,14 @@ type vm struct {
 	failed  failure           // what handleError kept
 	library libraryState      // of the state that runs functions
 
-	protected []protectedCall // running pcalls, innermost last
-	depth     int             // Go functions on the stack that call Lua
-	calling   lua.LValue      // what a Go function is about to call
-	broken    bool            // a Go panic happened inside
-	argv      []string        // arguments of the command being called
-	buf       []byte          // scratch for building strings
+	mains      [64]scriptMain
+	keys, args sharedList
+	protected  []protectedCall // running pcalls, innermost last
+	depth      int             // Go functions on the stack that call Lua
+	calling    lua.LValue      // what a Go function is about to call
+	broken     bool            // a Go panic happened inside
+	argv       []string        // arguments of the command being called
+	buf        []byte          // scratch for building strings
 }
 
 var (
@@ -300,9 +302,51 @@ func (v *vm) push(j *job) int {
 		v.L.Push(v.strings(j.args))
 		return 2
 	}
-	v.globals.RawSetString("KEYS", v.strings(j.keys))
-	v.globals.RawSetString("ARGV", v.strings(j.args))
-	return v.pushMain(j.script.proto, j.script.binds)
+	keys, args := &v.keys, &v.args
+	if j.script.bare || j.script.shares {
+		keys, args = &sharedList{}, &sharedList{}
+	}
+	v.fill(keys, j.keys)
+	v.fill(args, j.args)
+	if j.script.bare {
+		v.globals.RawSetString("KEYS", keys.t)
+		v.globals.RawSetString("ARGV", args.t)
+	}
+	m := v.main(j.script)
+	m.fn.Env = v.chunkEnv
+	v.L.Push(m.fn)
+	for i, name := range j.script.binds {
+		switch name {
+		case "KEYS":
+			v.L.Push(keys.t)
+		case "ARGV":
+			v.L.Push(args.t)
+		default:
+			v.L.Push(m.binds[i])
+		}
+	}
+	return len(m.binds)
+}
+
+// scriptMain is what a state keeps of a script: its main function, which has no
+// variables of its own, and the values of the hoisted globals.
+type scriptMain struct {
+	script *Script
+	fn     *lua.LFunction
+	binds  []lua.LValue
+}
+
+// main finds or makes what is kept of a script.
+func (v *vm) main(s *Script) *scriptMain {
+	m := &v.mains[(hexValue(s.SHA[0])<<4|hexValue(s.SHA[1]))%len(v.mains)]
+	if m.script == s {
+		return m
+	}
+	*m = scriptMain{script: s, fn: v.L.NewFunctionFromProto(s.proto), binds: make([]lua.LValue, len(s.binds))}
+	for i, name := range s.binds {
+		m.binds[i] = v.hoisted(name)
+	}
+	return m
 }
 
 // pushMain pushes a main function and the values of its hoisted globals.
@@ -331,11 +375,27 @@ func (v *vm) hoisted(name string) lua.LValue {
 
 // strings makes a Lua array of strings.
 func (v *vm) strings(list []string) *lua.LTable {
-	t := v.L.CreateTable(len(list), 0)
-	for _, s := range list {
-		t.Append(lua.LString(s))
+	var s sharedList
+	v.fill(&s, list)
+	return s.t
+}
+
+// sharedList is a Lua array that scripts only read, so that run after run can use it.
+type sharedList struct {
+	t *lua.LTable
+	n int // elements
+}
+
+// fill makes the array hold list.
+func (v *vm) fill(s *sharedList, list []string) {
+	if s.t == nil {
+		s.t = v.L.CreateTable(len(list), 0)
 	}
-	return t
+	boxStrings(s.t, list)
+	for i := s.n; i > len(list); i-- {
+		s.t.RawSetInt(i, lua.LNil)
+	}
+	s.n = len(list)
 }
 
 // sortedKeys are the keys of m in order: what scripts see must not depend on

@@ -394,7 +394,7 @@ func TestEnqueueAllocations(t *testing.T) {
 	if v := run(); v.Kind != resp.KindInt || v.Int != 1 {
 		t.Fatalf("%+v", v)
 	}
-	if n := testing.AllocsPerRun(1000, func() { run() }); n > 12 {
+	if n := testing.AllocsPerRun(1000, func() { run() }); n > 8 {
 		t.Errorf("%v allocations per run", n)
 	}
 }

@@ -104,6 +104,7 @@ type rewriter struct {
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
 	ordered bool // the script may see the order of fields
+	leaks   bool // KEYS or ARGV is used otherwise than to read an element or the length
 	hoisted []string
 
 	mark   bool // lines carry the state, see rewrite_compile.go

@@ -46,6 +46,10 @@ func plainLine(line int) int { return line & (1<<stateShift - 1) }
 // *syntaxError.
 func compileSource(src, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, hoisted []string, err error) {
 	r := &rewriter{mark: true}
+	return r.compile(src, name, calls, hoist)
+}
+
+func (r *rewriter) compile(src, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, hoisted []string, err error) {
 	chunk, hoisted, err := r.program(src, name, calls, hoist)
 	if err != nil {
 		return nil, nil, err

@@ -39,7 +39,7 @@ func (r *rewriter) expr(node ast.Expr) ast.Expr {
 	case *ast.UnaryNotOpExpr:
 		return r.not(e)
 	case *ast.UnaryLenOpExpr:
-		e.Expr = r.expr(e.Expr)
+		e.Expr = r.read(e.Expr)
 	case *ast.FunctionExpr:
 		r.function(e)
 	}
@@ -52,6 +52,14 @@ func (r *rewriter) ident(e *ast.IdentExpr) ast.Expr {
 		v.captured = v.captured || v.fn != r.fn
 		return e
 	}
+	if e.Value == "KEYS" || e.Value == "ARGV" {
+		r.leaks = true
+	}
+	return r.hoistedGlobal(e)
+}
+
+// hoistedGlobal is what stands for a global: a parameter, if there is room.
+func (r *rewriter) hoistedGlobal(e *ast.IdentExpr) ast.Expr {
 	if r.all && globalNames[e.Value] {
 		if id, ok := r.hoistable(e.Value, e.Line()); ok {
 			return id
@@ -70,8 +78,17 @@ func (r *rewriter) access(e *ast.AttrGetExpr) ast.Expr {
 			}
 		}
 	}
-	e.Object, e.Key = r.expr(e.Object), r.expr(e.Key)
+	e.Object, e.Key = r.read(e.Object), r.expr(e.Key)
 	return e
+}
+
+// read rewrites an operand of which only an element or the length is read.
+func (r *rewriter) read(e ast.Expr) ast.Expr {
+	if name, ok := r.global(e); ok && (name == "KEYS" || name == "ARGV") {
+		r.stamp(e)
+		return r.hoistedGlobal(e.(*ast.IdentExpr))
+	}
+	return r.expr(e)
 }
 
 // plainName reports whether s has only letters, digits and underscores.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -27,6 +28,10 @@ type Script struct {
 
 	proto *lua.FunctionProto
 	binds []string // hoisted globals, in the order of the main function's parameters
+	bare  bool     // it may read KEYS and ARGV as globals
+	// shares tells whether it does more with KEYS and ARGV than read elements: then
+	// each run needs tables of its own.
+	shares bool
 }
 
 // scriptName is the chunk name in positions: "user_script:1:".
@@ -46,12 +51,25 @@ func Compile(source string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	proto, binds, err := compile(source[n:], scriptName, scriptCalls, hoistGlobals)
+	r := &rewriter{mark: true}
+	proto, binds, err := r.compileSafely(source[n:], scriptName, scriptCalls, hoistGlobals)
 	if err != nil {
 		return nil, fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
 	}
-	s.proto, s.binds = proto, binds
+	s.proto, s.binds, s.shares = proto, binds, r.leaks
+	s.bare = readsGlobals(proto) || slices.Contains(binds, "load") || slices.Contains(binds, "loadstring")
 	return s, nil
+}
+
+// readsGlobals reports whether a function, or one in it, has an instruction that
+// reads a global or its environment.
+func readsGlobals(proto *lua.FunctionProto) bool {
+	for _, inst := range proto.Code {
+		if op := opcode(inst); op == lua.OP_GETGLOBAL || op == lua.OP_SETGLOBAL {
+			return true
+		}
+	}
+	return slices.ContainsFunc(proto.FunctionPrototypes, readsGlobals)
 }
 
 // ParseFlags are the flags that the first line of a script's source declares. The
@@ -141,12 +159,16 @@ func (f ScriptFlags) Names() []string {
 // compile parses and compiles a chunk. The compiler panics on what it cannot
 // express, such as a function that needs more registers than there are.
 func compile(text, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, binds []string, err error) {
+	return (&rewriter{mark: true}).compileSafely(text, name, calls, hoist)
+}
+
+func (r *rewriter) compileSafely(text, name string, calls int, hoist hoisting) (proto *lua.FunctionProto, binds []string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s:1: %s", name, textTooComplex)
 		}
 	}()
-	return compileSource(text, name, calls, hoist)
+	return r.compile(text, name, calls, hoist)
 }
 
 // oneLine makes a text fit for an error reply, which ends at a line break.

@@ -92,6 +92,41 @@ func sameStruct(have, want reflect.Type, whole bool) bool {
 	return true
 }
 
+// boxed is how an interface value holds a string: its type, and a pointer to it.
+type boxed struct {
+	tab  unsafe.Pointer
+	data *lua.LString
+}
+
+var stringBox, boxesWork = findBox()
+
+func findBox() (box boxed, ok bool) {
+	want := lua.LValue(lua.LString("probe"))
+	if unsafe.Sizeof(want) != unsafe.Sizeof(box) {
+		return box, false
+	}
+	box = *(*boxed)(unsafe.Pointer(&want))
+	copied := lua.LString("other")
+	have := boxed{box.tab, &copied}
+	return box, *(*lua.LValue)(unsafe.Pointer(&have)) == lua.LValue(copied) && *box.data == "probe"
+}
+
+// boxStrings sets the first elements of t. One allocation holds all the strings.
+func boxStrings(t *lua.LTable, list []string) {
+	if !boxesWork {
+		for i, s := range list {
+			t.RawSetInt(i+1, lua.LString(s))
+		}
+		return
+	}
+	block := make([]lua.LString, len(list))
+	for i, s := range list {
+		block[i] = lua.LString(s)
+		value := boxed{stringBox.tab, &block[i]}
+		t.RawSetInt(i+1, *(*lua.LValue)(unsafe.Pointer(&value)))
+	}
+}
+
 func field[T any](L *lua.LState, offset uintptr) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(L), offset))
 }

@@ -1,6 +1,6 @@
 // Package store holds the data: keyspaces (DB) of objects (Object), each a string, a
-// hash or a sorted set, with deadlines and snapshots. It knows no client, no reply and
-// no clock: times come in as Unix milliseconds.
+// list, a set, a hash, a sorted set and so on, with deadlines and snapshots. It knows no
+// client, no reply and no clock: times come in as Unix milliseconds.
 //
 // # Who may change what
 //
@@ -18,7 +18,7 @@
 //   - Put takes an object over. Remove hands one over, to be put elsewhere.
 //   - Snapshot and Object.Clone make objects shared: after them, call Write again.
 //
-// Below the objects the same rule holds for the blocks of a large hash or sorted set,
+// Below the objects the same rule holds for the blocks of a list or a large collection,
 // and for the bytes of a string or a small hash: what somebody else may see is copied
 // before it is changed. So strings that are returned stay as they are, and strings that
 // are passed in are copied.
@@ -34,11 +34,15 @@
 //	Due, NextDeadline, Snapshot, Flush     O(1)
 //	DB.At, Rank, RemoveRange, spans        O(log n) + a walk over n/1000 counts
 //	first change of an object after a
-//	snapshot of its DB                     O(log n) + one block (24 KB) or a small value
+//	snapshot of its DB                     O(log n) + one block (24 KB), node or small value
 //	Hash Get, Set, Del: packed             O(n), up to 512 fields
 //	Hash Get, Set, Del: large              O(log n)
 //	ZSet Set, Remove, Score                O(log n); up to 64 members O(n)
 //	PopMin, PopMax                         O(1) + O(log n) for the member index
+//	List push and pop, At, Ascend          O(log n)
+//	List Set, Insert, RemoveRange          O(log n) + one node (8 KB on a server, here up to 44)
+//	Set Has, Add, Remove: listpack         O(n), up to 512 members
+//	Set Has, Add, Remove: others           O(log n)
 //	AppendStr                              amortised O(length appended)
 //	Clone of an object                     O(1)
 //
@@ -47,7 +51,12 @@
 // Encoding returns what a server would report, which says nothing about how a value is
 // kept here. A hash that reports "listpack" shows its fields in the order of insertion,
 // as servers do, up to 512 fields and 64 KB; larger ones are in the byte order of the
-// field names. One that reports "hashtable" does so beyond 128 fields and 16 KB.
+// field names. One that reports "hashtable" does so beyond 128 fields and 16 KB. A set that
+// reports "listpack" keeps the order of insertion up to 512 members, an "intset" that of
+// the numbers, and all others are in byte order.
+//
+// A list is in the nodes that a server would have: only so can it report "listpack" again
+// when the server does.
 //
 // # Adding a type
 //
