@@ -39,7 +39,7 @@ func (c *Call) setDB(i int) {
 // proto is the protocol that replies are meant for: 2 or 3.
 func (c *Call) proto() int {
 	if c.script != nil {
-		return c.script.proto
+		return c.lua.RESP()
 	}
 	return c.Sess.proto
 }

@@ -196,7 +196,7 @@ type xautoclaimOptions struct {
 
 const (
 	maxAutoclaim      = math.MaxInt64 / 16 // what COUNT may be
-	mostAutoclaim     = 1 << 43            // from here on a server lacks the memory
+	mostAutoclaim     = 1 << 42            // from here on a server lacks the memory, or earlier
 	autoclaimAttempts = 10                 // entries that are looked at for each that COUNT allows
 )
 

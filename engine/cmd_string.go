@@ -189,10 +189,13 @@ func (c *Call) setString(key, value string, o setOptions) resp.Value {
 	if o.ttl == ttlKeep && found != nil {
 		at = found.Expire()
 	}
-	c.put(key, store.NewString(value))
-	if at != 0 {
-		c.db().SetExpire(key, at)
+	if found != nil && found.Type() == store.String {
+		o := c.write(key)
+		o.SetStr(value)
+	} else {
+		c.put(key, store.NewString(value))
 	}
+	c.db().SetExpire(key, at)
 	c.changed(key, eventString, "set")
 	if o.arg != 0 {
 		c.notify(eventGeneric, "expire", key)

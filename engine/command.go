@@ -68,7 +68,10 @@ type Spec struct {
 	categories []string
 	subs       map[string]*Spec
 	subOrder   []*Spec
-	first      int // legacy key range, as COMMAND prints it
+	upper      string
+	inMulti    bool // runs at once between MULTI and EXEC
+	inPubSub   bool // a RESP2 client may give it while subscribed
+	first      int  // legacy key range, as COMMAND prints it
 	last, step int
 	stats      commandStats
 }
@@ -93,6 +96,8 @@ var aclCategories = []string{"keyspace", "read", "write", "set", "sortedset", "l
 type table struct {
 	byName map[string]*Spec // lower and upper case names of top-level commands
 	order  []*Spec          // top-level commands by name
+	recent *Spec            // the last command that was looked up, when it has no subcommands
+	called string           // as it was spelled
 }
 
 // newTable builds the table and panics on a row that contradicts itself: that
@@ -151,6 +156,8 @@ func (s *Spec) finish() {
 	}
 	s.deriveCategories()
 	s.deriveRange()
+	s.upper = strings.ToUpper(s.Name)
+	s.inMulti, s.inPubSub = runsInMulti[s.Name], inPubSub[s.Name]
 	for _, k := range s.Keys {
 		if err := k.validate(); err != nil {
 			panic(fmt.Sprintf("engine: %s: %v", s.Name, err))
@@ -199,13 +206,20 @@ func (s *Spec) deriveCategories() {
 // lookup finds the row for a request: a container's subcommand when there is
 // one. found is the top-level row even when the subcommand is unknown.
 func (t *table) lookup(args []string) (spec, found *Spec) {
+	if args[0] == t.called {
+		return t.recent, t.recent
+	}
 	s := t.byName[args[0]]
 	if s == nil {
 		if s = t.byName[strings.ToLower(args[0])]; s == nil {
 			return nil, nil
 		}
 	}
-	if s.subs == nil || len(args) == 1 {
+	if s.subs == nil {
+		t.remember(s, args[0])
+		return s, s
+	}
+	if len(args) == 1 {
 		return s, s
 	}
 	sub := s.subs[args[1]]
@@ -213,6 +227,16 @@ func (t *table) lookup(args []string) (spec, found *Spec) {
 		sub = s.subs[strings.ToLower(args[1])]
 	}
 	return sub, s
+}
+
+// remember makes the next lookup of the same name quick.
+func (t *table) remember(s *Spec, called string) {
+	switch called {
+	case s.Name:
+		t.recent, t.called = s, s.Name
+	case s.upper:
+		t.recent, t.called = s, s.upper
+	}
 }
 
 // byFullName finds "get" or "client|kill", in any case.

@@ -21,7 +21,7 @@ func (s *Session) exec(args []string) resp.Value {
 	if rej != nil {
 		return s.rejected(spec, rej)
 	}
-	if s.multi != nil && !runsInMulti[spec.Name] {
+	if s.multi != nil && !spec.inMulti {
 		s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
 		return resp.Simple("QUEUED")
 	}
@@ -54,10 +54,10 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 		return &reject{conn: errOOM.Str}
 	case s.multi != nil && spec.Flags&NoMulti != 0:
 		return &reject{conn: "ERR Command not allowed inside a transaction"}
-	case s.proto == 2 && s.subscribed() && !inPubSub[spec.Name]:
+	case s.proto == 2 && s.subscribed() && !spec.inPubSub:
 		return &reject{conn: "ERR Can't execute '" + spec.Name + "': only (P|S)SUBSCRIBE / " +
 			"(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
-	case unsubscribes[spec.Name] && !s.subscribed():
+	case spec.Flags&PubSub != 0 && unsubscribes[spec.Name] && !s.subscribed():
 		return &reject{conn: "NOSUB '" + spec.Name + "' command executed not in subscribed mode"}
 	case s.core.busy && spec.Flags&AllowBusy == 0:
 		return &reject{conn: s.core.busyReply().Str}

@@ -16,7 +16,6 @@ type scriptRun struct {
 	caller   *Session
 	command  []string
 	db       int // the script's own selected database
-	proto    int // of the replies to its commands
 	readOnly bool
 	wrote    bool // a write command ran: it can't be killed any more
 	killed   bool
@@ -154,7 +153,7 @@ func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
 		return &errScriptOOM
 	}
 	run.readOnly = run.readOnly || run.flags.HasShebang && run.flags.NoWrites
-	run.caller, run.command, run.db, run.proto = c.Sess, c.Args, c.Sess.db, 2
+	run.caller, run.command, run.db = c.Sess, c.Args, c.Sess.db
 	c.runs = *run
 	c.core.run = &c.runs
 	return nil

@@ -16,7 +16,7 @@ func (v *vm) fromReply(r *resp.Value) lua.LValue {
 	case resp.KindBulk:
 		return lua.LString(r.Str)
 	case resp.KindNull, resp.KindNullArray:
-		if v.resp == 3 {
+		if v.in.resp == 3 {
 			return lua.LNil
 		}
 		return lua.LFalse
@@ -40,7 +40,7 @@ func (v *vm) fromReply(r *resp.Value) lua.LValue {
 
 // fromScalar converts the kinds that only RESP3 has.
 func (v *vm) fromScalar(r *resp.Value) lua.LValue {
-	three := v.resp == 3
+	three := v.in.resp == 3
 	switch r.Kind {
 	case resp.KindDouble:
 		if three {
@@ -97,7 +97,7 @@ func (v *vm) fromElems(elems []resp.Value) lua.LValue {
 
 // fromPairs converts pairs: flat for RESP2, an array of arrays of two for RESP3.
 func (v *vm) fromPairs(elems []resp.Value) lua.LValue {
-	if v.resp != 3 {
+	if v.in.resp != 3 {
 		return v.fromElems(elems)
 	}
 	t := v.L.CreateTable(len(elems)/2, 0)
@@ -108,7 +108,7 @@ func (v *vm) fromPairs(elems []resp.Value) lua.LValue {
 }
 
 func (v *vm) fromMap(elems []resp.Value) lua.LValue {
-	if v.resp != 3 {
+	if v.in.resp != 3 {
 		return v.fromElems(elems)
 	}
 	t := v.L.CreateTable(0, len(elems)/2)
@@ -121,7 +121,7 @@ func (v *vm) fromMap(elems []resp.Value) lua.LValue {
 }
 
 func (v *vm) fromSet(elems []resp.Value) lua.LValue {
-	if v.resp != 3 {
+	if v.in.resp != 3 {
 		return v.fromElems(elems)
 	}
 	t := v.L.CreateTable(0, len(elems))
@@ -164,7 +164,7 @@ func (w *replyWriter) value(value lua.LValue, slots int) resp.Value {
 		return resp.Int(toInt(float64(x)))
 	case lua.LBool:
 		switch {
-		case w.v.resp == 3:
+		case w.v.in.resp == 3:
 			return resp.Bool(bool(x))
 		case bool(x):
 			return resp.One

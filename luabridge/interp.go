@@ -55,11 +55,16 @@ type Interp struct {
 	scripts   *vm
 	functions *vm
 	relayed   bool
+	resp      int // RESP version of command replies, 2 or 3
 }
 
 // Relayed reports whether the last reply is an error that a command gave the
 // script: it was counted when the command failed.
 func (in *Interp) Relayed() bool { return in.relayed }
+
+// RESP returns the version of the protocol, 2 or 3, that the running script or
+// function has chosen for the replies to its commands.
+func (in *Interp) RESP() int { return in.resp }
 
 // New returns an interpreter; it allocates no Lua state yet.
 func New(o Options) *Interp {
@@ -102,7 +107,6 @@ type vm struct {
 	in   *Interp
 	L    *lua.LState
 	host Host
-	resp int // RESP version of command replies, 2 or 3
 
 	globals     *lua.LTable // the real table of globals
 	env         *lua.LTable // its read-only face: _G
@@ -270,7 +274,7 @@ func (v *vm) run(h Host, j job) (reply resp.Value) {
 
 // begin resets what one run leaves behind.
 func (v *vm) begin(h Host) {
-	v.host, v.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
+	v.host, v.in.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
 	v.protected, v.walks, v.failed = v.protected[:0], v.walks[:0], failure{}
 	v.L.Env = v.chunkEnv
 	v.in.relayed = false

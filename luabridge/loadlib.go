@@ -40,7 +40,7 @@ func (v *vm) load(L *lua.LState) int {
 // loadChunk pushes the function that a text compiles to, or nil and an error.
 func (v *vm) loadChunk(L *lua.LState, text, name string) int {
 	short := chunkID(name)
-	proto, _, err := compile(text, short, scriptCalls+v.depth, hoistNothing)
+	proto, _, err := compile(text, short, scriptCalls+1+v.depth, hoistNothing)
 	if err != nil {
 		L.Push(lua.LNil)
 		return 1 + pushString(L, err.Error())

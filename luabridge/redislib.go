@@ -202,7 +202,7 @@ func (v *vm) setResp(L *lua.LState) int {
 	if n != 2 && n != 3 {
 		raise(v.errTable("ERR RESP version must be 2 or 3."))
 	}
-	v.resp = n
+	v.in.resp = n
 	return 0
 }
 

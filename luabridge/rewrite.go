@@ -10,6 +10,10 @@ import (
 const (
 	helperConcat   = "\x00cat"    // operands of a chain of ".."
 	helperMod      = "\x00mod"    // a % b
+	helperMul      = "\x00mul"    // a * b
+	helperDiv      = "\x00div"    // a / b
+	helperLen      = "\x00len"    // #a, in scripts that could be deceived by a metamethod
+	helperErase    = "\x00erase"  // a[b] = nil
 	helperFor      = "\x00for"    // bounds of a numeric for: returns them as numbers
 	helperLimit    = "\x00limit"  // the upper bound alone
 	helperReadonly = "\x00ro"     // an assignment to a read-only table: raises
@@ -59,6 +63,7 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
 	r.ordered = seesOrder(src)
+	r.ownLen = strings.Contains(src, "__len")
 	r.states = []localState{{}}
 	return r.wrap(r.chunk(chunk)), r.hoisted, nil
 }
@@ -104,6 +109,7 @@ type rewriter struct {
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
 	ordered bool // the script may see the order of fields
+	ownLen  bool // "#" must not ask a table's metatable
 	leaks   bool // KEYS or ARGV is used otherwise than to read an element or the length
 	hoisted []string
 

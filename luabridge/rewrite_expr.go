@@ -3,6 +3,7 @@ package luabridge
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -40,6 +41,9 @@ func (r *rewriter) expr(node ast.Expr) ast.Expr {
 		return r.not(e)
 	case *ast.UnaryLenOpExpr:
 		e.Expr = r.read(e.Expr)
+		if r.ownLen {
+			return r.call(helperLen, e.Line(), r.single([]ast.Expr{e.Expr})...)
+		}
 	case *ast.FunctionExpr:
 		r.function(e)
 	}
@@ -210,14 +214,36 @@ func (r *rewriter) single(list []ast.Expr) []ast.Expr {
 	return list
 }
 
-// arith sends "%" to a helper: Lua computes a - floor(a/b)*b, the machine an exact remainder. They agree for
-// divisors that are powers of two.
+// arith sends to helpers what the machine computes otherwise than Lua. Lua's "%" is
+// a - floor(a/b)*b, the machine's an exact remainder; they agree for divisors that
+// are powers of two. And the machine's results are never negative zero.
 func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
+	helper := ""
+	switch {
+	case e.Operator == "%" && !powerOfTwo(e.Rhs):
+		helper = helperMod
+	case e.Operator == "*" && !(positive(e.Lhs) && neverNegated(e.Rhs)) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
+		helper = helperMul
+	case e.Operator == "/" && !positive(e.Lhs) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
+		helper = helperDiv
+	}
 	e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
-	if e.Operator != "%" || powerOfTwo(e.Rhs) {
+	if helper == "" {
 		return e
 	}
-	return r.call(helperMod, e.Line(), r.single([]ast.Expr{e.Lhs, e.Rhs})...)
+	return r.call(helper, e.Line(), r.single([]ast.Expr{e.Lhs, e.Rhs})...)
+}
+
+// positive reports whether e is a number above zero.
+func positive(e ast.Expr) bool {
+	n, ok := e.(*ast.NumberExpr)
+	return ok && strings.Trim(n.Value, "0.-") != "" && !strings.HasPrefix(n.Value, "-")
+}
+
+// neverNegated reports whether e is not a negation, which may give negative zero.
+func neverNegated(e ast.Expr) bool {
+	_, ok := e.(*ast.UnaryMinusOpExpr)
+	return !ok
 }
 
 func powerOfTwo(e ast.Expr) bool {

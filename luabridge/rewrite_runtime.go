@@ -18,6 +18,10 @@ type frontHelper struct {
 var frontHelpers = []frontHelper{
 	{helperConcat, luaConcat},
 	{helperMod, luaMod},
+	{helperMul, luaMul},
+	{helperDiv, luaDiv},
+	{helperLen, luaLen},
+	{helperErase, luaErase},
 	{helperFor, luaFor},
 	{helperLimit, luaForLimit},
 	{helperReadonly, luaReadonly},
@@ -140,14 +144,27 @@ func concatSlow(L *lua.LState, n int) lua.LValue {
 
 // luaMod is "a % b" as Lua 5.1 computes it. The conversion keeps the product from being fused into the subtraction.
 func luaMod(L *lua.LState) int {
+	return arithmetic(L, "__mod", func(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) })
+}
+
+func luaMul(L *lua.LState) int {
+	return arithmetic(L, "__mul", func(a, b float64) float64 { return a * b })
+}
+
+func luaDiv(L *lua.LState) int {
+	return arithmetic(L, "__div", func(a, b float64) float64 { return a / b })
+}
+
+// arithmetic is a binary operator.
+func arithmetic(L *lua.LState, event string, op func(a, b float64) float64) int {
 	left, right := L.Get(1), L.Get(2)
 	a, ok := toNumber(left)
 	b, ok2 := toNumber(right)
 	if ok && ok2 {
-		L.Push(lua.LNumber(a - float64(math.Floor(a/b)*b)))
+		L.Push(lua.LNumber(op(a, b)))
 		return 1
 	}
-	fn := metamethod(L, "__mod", left, right)
+	fn := metamethod(L, event, left, right)
 	if fn == lua.LNil {
 		if !ok {
 			operandError(L, "perform arithmetic on", 1, left)
@@ -156,6 +173,59 @@ func luaMod(L *lua.LState) int {
 	}
 	L.Push(callMeta(L, fn, left, right))
 	return 1
+}
+
+// luaLen is "#": a table's own length whatever its metatable says.
+func luaLen(L *lua.LState) int {
+	switch x := L.Get(1).(type) {
+	case *lua.LTable:
+		L.Push(lua.LNumber(x.Len()))
+	case lua.LString:
+		L.Push(lua.LNumber(len(x)))
+	default:
+		fn := metamethod(L, "__len", x)
+		if fn == lua.LNil {
+			operandError(L, "get length of", 1, x)
+		}
+		L.Push(callMeta(L, fn, x, lua.LNil))
+	}
+	return 1
+}
+
+// luaErase is "t[k] = nil".
+func luaErase(L *lua.LState) int {
+	object, key := L.Get(1), L.Get(2)
+	t, ok := object.(*lua.LTable)
+	if !ok && metamethod(L, "__newindex", object) == lua.LNil {
+		operandError(L, "index", 1, object)
+	}
+	n, isNumber := key.(lua.LNumber)
+	if !ok || t.Metatable.Type() == lua.LTTable || !isNumber || n != n {
+		switch {
+		case key == lua.LNil:
+			callerError(L, "table index is nil")
+		case isNumber && n != n:
+			callerError(L, "table index is NaN")
+		}
+		L.SetTable(object, key, lua.LNil)
+		return 0
+	}
+	i := int(n)
+	if lua.LNumber(i) != n || i < 1 || i >= lua.MaxArrayIndex {
+		t.RawSet(key, lua.LNil)
+		return 0
+	}
+	if t.RawGetInt(i) == lua.LNil {
+		return 0
+	}
+	t.RawSetInt(i, lua.LNil)
+	for range i { // what is left at the end goes
+		if last := t.Remove(-1); last != lua.LNil {
+			t.Append(last)
+			break
+		}
+	}
+	return 0
 }
 
 // forNumber converts one bound of a numeric for.

@@ -73,6 +73,11 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	if r.library(access.Object) {
 		return r.readonly(access.Line(), r.expr(access.Key), r.expr(s.Rhs[0]))
 	}
+	if _, ok := s.Rhs[0].(*ast.NilExpr); ok {
+		if _, named := access.Key.(*ast.StringExpr); !named {
+			return r.erase(access)
+		}
+	}
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
@@ -90,6 +95,15 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	stmts = append(stmts, localStmt(line, temp, s.Rhs[0]))
 	s.Rhs[0] = name(temp, line)
 	return block(s.Line(), s.LastLine(), append(stmts, s)...)
+}
+
+// erase rewrites "object[key] = nil". The machine would leave the end of an array
+// full of nil, and walk over it for every "#".
+func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
+	object, key := r.expr(access.Object), r.expr(access.Key)
+	call := r.call(helperErase, access.Line(), r.single([]ast.Expr{object, key})...)
+	call.AdjustRet = false
+	return at(&ast.FuncCallStmt{Expr: call}, access.Line(), access.Line())
 }
 
 // mayCall reports whether evaluating e can run other Lua code, metamethods aside.
@@ -185,7 +199,7 @@ func numeric(e ast.Expr) bool {
 		return true
 	case *ast.FuncCallExpr:
 		id, ok := e.Func.(*ast.IdentExpr)
-		return ok && (id.Value == helperMod)
+		return ok && (id.Value == helperMod || id.Value == helperMul || id.Value == helperDiv)
 	}
 	return false
 }

@@ -15,6 +15,10 @@ type DB struct {
 	expires int
 	written []writtenHash
 	epoch   uint32
+	// recent is the last key that was looked up, with a nil object if it was absent: one
+	// command looks its key up several times. A frozen DB, which others may be reading,
+	// neither uses nor sets it.
+	recent keyed
 }
 
 // keyed is a key with its object.
@@ -40,16 +44,30 @@ func (db *DB) ExpiresLen() int { return db.expires }
 // Read returns the object at a key, nil if there is none. It may be shared with
 // snapshots and must not be changed.
 func (db *DB) Read(key string) *Object {
-	e, _ := db.keys.Get(keyed{key: key})
-	return e.o
+	return db.lookUp(key).o
+}
+
+// lookUp finds a key; the object is nil if there is none.
+func (db *DB) lookUp(key string) keyed {
+	if !db.frozen && db.recent.key == key && key != "" {
+		return db.recent
+	}
+	e, ok := db.keys.Get(keyed{key: key})
+	if !ok {
+		e.key = key
+	}
+	if !db.frozen {
+		db.recent = e
+	}
+	return e
 }
 
 // Write returns the object at a key, nil if there is none. It is this DB's own and may
 // be changed until the end of the turn: until Due, NextDeadline, Snapshot, Check, or
 // Clone of the object is called.
 func (db *DB) Write(key string) *Object {
-	e, ok := db.keys.Get(keyed{key: key})
-	if !ok {
+	e := db.lookUp(key)
+	if e.o == nil {
 		return nil
 	}
 	if e.o.own.Load() != db.own || db.frozen {
@@ -57,6 +75,7 @@ func (db *DB) Write(key string) *Object {
 		e.o = e.o.fork()
 		e.o.own.Store(db.own)
 		db.keys.ref(e).o = e.o
+		db.recent = e
 	}
 	db.noteHash(e)
 	return e.o
@@ -80,6 +99,7 @@ func (db *DB) Put(key string, o *Object) {
 		e.key = keep(key)
 		db.keys.insert(at, i, e)
 	}
+	db.recent = e
 	o.own.Store(db.own)
 	o.epoch = 0
 	if h := o.Hash(); h != nil && h.ext != nil {
@@ -94,6 +114,7 @@ func (db *DB) Put(key string, o *Object) {
 func (db *DB) Remove(key string) *Object {
 	db.thaw()
 	e, ok := db.keys.Delete(keyed{key: key})
+	db.recent = keyed{}
 	if !ok {
 		return nil
 	}

@@ -43,6 +43,12 @@
 //	List Set, Insert, RemoveRange          O(log n) + one node (8 KB on a server, here up to 44)
 //	Set Has, Add, Remove: listpack         O(n), up to 512 members
 //	Set Has, Add, Remove: others           O(log n)
+//	Stream Append, Get, Delete             O(log n)
+//	Stream Trim                            O(log n) + the blocks of what goes
+//	Stream RadixNodes                      O(nodes of the stream)
+//	StreamGroup SetPending, RemovePending  O(log n) + O(log consumers)
+//	first change of a group after a
+//	snapshot                               O(1) for the group, O(log n) + one block for its entries
 //	AppendStr                              amortised O(length appended)
 //	Clone of an object                     O(1)
 //
@@ -56,7 +62,8 @@
 // the numbers, and all others are in byte order.
 //
 // A list is in the nodes that a server would have: only so can it report "listpack" again
-// when the server does.
+// when the server does. Of a stream's nodes only begin, end and size are kept, for clients
+// see by approximate trimming and by XINFO where they are.
 //
 // # Adding a type
 //

@@ -35,9 +35,9 @@ type writtenHash struct {
 // SetExpire sets the deadline of a key in Unix milliseconds; 0 takes it away. It returns
 // false if there is no such key.
 func (db *DB) SetExpire(key string, atMs int64) bool {
-	e, ok := db.keys.Get(keyed{key: key})
-	if !ok || e.o.expire == atMs {
-		return ok
+	e := db.lookUp(key)
+	if e.o == nil || e.o.expire == atMs {
+		return e.o != nil
 	}
 	e.o = db.Write(key)
 	db.unindexKey(e)
