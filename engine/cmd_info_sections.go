@@ -214,7 +214,7 @@ func infoCPU(_ *core, w *infoWriter) {
 
 func infoCommandstats(co *core, w *infoWriter) {
 	co.table.each(func(s *Spec) {
-		st := &s.stats
+		st := co.statsOf(s)
 		if st.calls == 0 && st.rejected == 0 && st.failed == 0 {
 			return
 		}
@@ -239,7 +239,7 @@ func infoLatencystats(co *core, w *infoWriter) {
 		return
 	}
 	co.table.each(func(s *Spec) {
-		if h := s.stats.latency; h != nil {
+		if h := co.statsOf(s).latency; h != nil {
 			w.text("latency_percentiles_usec_"+s.Name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f",
 				h.percentile(50), h.percentile(99), h.percentile(99.9)))
 		}

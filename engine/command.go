@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/echomq/echomq-sim/resp"
 )
@@ -73,7 +74,7 @@ type Spec struct {
 	inPubSub   bool // a RESP2 client may give it while subscribed
 	first      int  // legacy key range, as COMMAND prints it
 	last, step int
-	stats      commandStats
+	id         int // its place in core.commandStats
 }
 
 // commandStats is one line of INFO commandstats.
@@ -92,13 +93,15 @@ var aclCategories = []string{"keyspace", "read", "write", "set", "sortedset", "l
 	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection",
 	"transaction", "scripting"}
 
-// table is the command table of one engine.
+// table is a command table.
 type table struct {
 	byName map[string]*Spec // lower and upper case names of top-level commands
 	order  []*Spec          // top-level commands by name
-	recent *Spec            // the last command that was looked up, when it has no subcommands
-	called string           // as it was spelled
+	rows   int              // subcommands included
 }
+
+// sharedTable is the one table of all engines of the process: no engine writes to it.
+var sharedTable = sync.OnceValue(func() *table { return newTable(commandGroups()) })
 
 // newTable builds the table and panics on a row that contradicts itself: that
 // is a fault in this package, found by the first test that makes an engine.
@@ -107,8 +110,10 @@ func newTable(groups [][]Spec) *table {
 	var subs []*Spec
 	for _, g := range groups {
 		for i := range g {
-			s := g[i] // each engine has its own rows: they carry statistics
+			s := g[i] // a copy: the groups stay as they are written
 			s.finish()
+			s.id = t.rows
+			t.rows++
 			if strings.Contains(s.Name, "|") {
 				subs = append(subs, &s)
 				continue
@@ -206,9 +211,6 @@ func (s *Spec) deriveCategories() {
 // lookup finds the row for a request: a container's subcommand when there is
 // one. found is the top-level row even when the subcommand is unknown.
 func (t *table) lookup(args []string) (spec, found *Spec) {
-	if args[0] == t.called {
-		return t.recent, t.recent
-	}
 	s := t.byName[args[0]]
 	if s == nil {
 		if s = t.byName[strings.ToLower(args[0])]; s == nil {
@@ -216,7 +218,6 @@ func (t *table) lookup(args []string) (spec, found *Spec) {
 		}
 	}
 	if s.subs == nil {
-		t.remember(s, args[0])
 		return s, s
 	}
 	if len(args) == 1 {
@@ -229,14 +230,22 @@ func (t *table) lookup(args []string) (spec, found *Spec) {
 	return sub, s
 }
 
-// remember makes the next lookup of the same name quick.
-func (t *table) remember(s *Spec, called string) {
-	switch called {
-	case s.Name:
-		t.recent, t.called = s, s.Name
-	case s.upper:
-		t.recent, t.called = s, s.upper
+// lookup is table.lookup, quicker for the command that was looked up last.
+func (co *core) lookup(args []string) (spec, found *Spec) {
+	if args[0] == co.called {
+		return co.recent, co.recent
 	}
+	spec, found = co.table.lookup(args)
+	if spec == nil || spec.subs != nil || spec != found {
+		return spec, found
+	}
+	switch args[0] { // not the argument itself, which keeps a whole read alive
+	case spec.Name:
+		co.recent, co.called = spec, spec.Name
+	case spec.upper:
+		co.recent, co.called = spec, spec.upper
+	}
+	return spec, found
 }
 
 // byFullName finds "get" or "client|kill", in any case.

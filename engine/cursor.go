@@ -17,8 +17,8 @@ import (
 // The zero table is ready to use.
 type cursorTable struct {
 	lasts map[uint64]string
-	ring  [cursorMemory]uint64 // the ids in lasts, in the order of their arrival
-	head  int                  // where the next one goes
+	ring  []uint64 // the ids in lasts; once full, in the order of their arrival from head on
+	head  int      // where the next one goes when it is full
 }
 
 const (
@@ -53,12 +53,21 @@ func (t *cursorTable) next(scope, last string) uint64 {
 		t.lasts = make(map[uint64]string)
 	}
 	if _, known := t.lasts[id]; !known {
-		delete(t.lasts, t.ring[t.head])
-		t.ring[t.head] = id
-		t.head = (t.head + 1) % cursorMemory
+		t.enter(id)
 	}
 	t.lasts[id] = strings.Clone(last)
 	return id
+}
+
+// enter puts an id into the ring, in the place of the oldest one when it is full.
+func (t *cursorTable) enter(id uint64) {
+	if len(t.ring) < cursorMemory {
+		t.ring = append(t.ring, id)
+		return
+	}
+	delete(t.lasts, t.ring[t.head])
+	t.ring[t.head] = id
+	t.head = (t.head + 1) % cursorMemory
 }
 
 // last returns the element that a cursor of next stands for, if it is remembered.

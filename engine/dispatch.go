@@ -30,7 +30,7 @@ func (s *Session) exec(args []string) resp.Value {
 
 // find looks the row up and checks the arity.
 func (co *core) find(args []string) (*Spec, *reject) {
-	spec, container := co.table.lookup(args)
+	spec, container := co.lookup(args)
 	if spec == nil {
 		return nil, rejectUnknown(args, container)
 	}
@@ -85,7 +85,7 @@ func protectedText(spec *Spec) string {
 // rejected answers a request that a gate refused. A transaction under way is spoilt by it.
 func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
 	if spec != nil {
-		spec.stats.rejected++
+		s.core.statsOf(spec).rejected++
 	}
 	v := rej.reply(false)
 	s.core.countError(v.Str)
@@ -110,11 +110,12 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		return v // it counts when it is through
 	}
 	co.lastCall = spec
-	spec.stats.calls++
+	st := co.statsOf(spec)
+	st.calls++
 	co.stats.commands++
 	s.commands++
 	if v.Kind == resp.KindErr {
-		spec.stats.failed++
+		st.failed++
 		if !co.relayed {
 			co.countError(v.Str)
 		}
@@ -164,6 +165,6 @@ func (co *core) touchAll(db int, next *store.DB) {
 // maySlow reports whether a request may take long, so that the replies ahead of
 // it are written first.
 func (co *core) maySlow(args []string) bool {
-	spec, _ := co.table.lookup(args)
+	spec, _ := co.lookup(args)
 	return spec != nil && spec.slow != nil && spec.slow(co, args)
 }

@@ -25,13 +25,16 @@ type Engine struct {
 
 // core is everything the engine owns. Only code inside a turn reaches it.
 type core struct {
-	engine *Engine
-	cfg    Config
-	table  *table
-	set    *settings
-	dbs    []*store.DB
-	limits store.Limits
-	rng    *rand.Rand
+	engine       *Engine
+	cfg          Config
+	table        *table
+	recent       *Spec          // the command that was looked up last
+	called       string         // as it was spelled
+	commandStats []commandStats // by Spec.id
+	set          *settings
+	dbs          []*store.DB
+	limits       store.Limits
+	rng          *rand.Rand
 
 	clock       Clock
 	now         int64 // Unix microseconds, fixed for one command, EXEC or script
@@ -94,7 +97,8 @@ func New(cfg Config) (*Engine, error) {
 		watchers: map[watchKey][]*watcher{}, activeExpire: true}
 	co.stats.errorCodes = map[string]int64{}
 	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
-	co.table = newTable(commandGroups())
+	co.table = sharedTable()
+	co.commandStats = make([]commandStats, co.table.rows)
 	co.set = newSettings(co)
 	co.limits = *store.DefaultLimits()
 	co.dbs = make([]*store.DB, cfg.Databases)

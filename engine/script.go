@@ -36,7 +36,7 @@ func (h scriptHost) Call(args []string) resp.Value {
 	}
 	if rej != nil {
 		if spec != nil {
-			spec.stats.rejected++
+			co.statsOf(spec).rejected++
 		}
 		v := rej.reply(true)
 		co.countError(v.Str)

@@ -17,11 +17,12 @@ type Session struct {
 	name   string
 	lib    libInfo
 
-	out     []byte       // encoded replies and pushes that wait to be written
-	result  *resp.Value  // an in-process client's reply
-	pushes  []resp.Value // an in-process client's out-of-band messages
-	closing bool         // write what is left, then close
-	gone    bool         // Close was called
+	out      []byte       // encoded replies and pushes that wait to be written
+	result   resp.Value   // an in-process client's reply
+	answered bool         // result is there
+	pushes   []resp.Value // an in-process client's out-of-band messages
+	closing  bool         // write what is left, then close
+	gone     bool         // Close was called
 
 	replyOff  bool // CLIENT REPLY OFF
 	skipReply int  // CLIENT REPLY SKIP: 2 while the command itself runs, 1 for the next one
@@ -197,8 +198,7 @@ func (s *Session) reply(v resp.Value) {
 		if v.Kind == resp.KindNone {
 			s.pushes = append(s.pushes, v.Elems...)
 		}
-		v = v.RESP3()
-		s.result = &v
+		s.result, s.answered = v.RESP3(), true
 		s.core.engine.changed.Broadcast()
 		return
 	}
@@ -300,19 +300,21 @@ func (c *Client) Do(args ...string) resp.Value {
 	if s.closing || s.gone || e.core.closed {
 		return resp.Err("ERR this client is closed")
 	}
-	s.result = nil
+	s.answered = false
 	s.process(args)
-	for s.result == nil && !s.closing && !s.gone && !e.core.closed {
+	for !s.answered && !s.closing && !s.gone && !e.core.closed {
 		e.core.arm() // waiting ends the turn as unlock does
 		e.changed.Wait()
 	}
 	if s.closing {
 		s.drop()
 	}
-	if s.result == nil {
+	if !s.answered {
 		return resp.Err("ERR this client is closed")
 	}
-	return *s.result
+	v := s.result
+	s.result = resp.None // the client must not hold on to the reply
+	return v
 }
 
 // Close ends the client.

@@ -16,15 +16,18 @@ type serverStats struct {
 // resetStats forgets all counters but the unsaved changes and the failed logins, as the server does.
 func (co *core) resetStats() {
 	co.stats = serverStats{dirty: co.stats.dirty, authFailures: co.stats.authFailures, errorCodes: map[string]int64{}}
-	co.table.each(func(s *Spec) { s.stats = commandStats{} })
+	clear(co.commandStats)
 }
+
+// statsOf are the counters of a row.
+func (co *core) statsOf(s *Spec) *commandStats { return &co.commandStats[s.id] }
 
 // charge books the time since started on the command that has just run.
 func (co *core) charge(started int64) {
 	if co.lastCall == nil {
 		return
 	}
-	st := &co.lastCall.stats
+	st := co.statsOf(co.lastCall)
 	co.lastCall = nil
 	usec := max(co.now-started, 0)
 	st.usec += usec

@@ -51,7 +51,7 @@ func (v *vm) loadChunk(L *lua.LState, text, name string) int {
 }
 
 // maxChunkID is the longest chunk name in a position.
-const maxChunkID = 59
+const maxChunkID = 79
 
 // chunkID is how positions name a chunk: its own name after "=" or "@", else
 // [string "its first line"].

@@ -180,27 +180,42 @@ func arraySize(counts []int, ints int) (size, used int) {
 	return size, used
 }
 
-// sizeHint is kept in the Metatable field of a table that a constructor with
-// fields made: the virtual machine ignores metatables that are not tables. It
-// is the size of the hash part that the constructor asked for.
-type sizeHint int
+// sizeHint is kept in the Metatable field of a table whose constructor matters:
+// the virtual machine ignores metatables that are not tables. It is the sizes of
+// both parts that the constructor asked for.
+type sizeHint struct{ array, hash int }
 
 func (sizeHint) String() string       { return "nil" }
 func (sizeHint) Type() lua.LValueType { return lua.LTNil }
 
-// hashKeys are the keys of t that its array does not hold, in Lua's order, and
-// the length of the array as gopher-lua keeps it.
+// sizeHintOf is what is known of a table's constructor.
+func sizeHintOf(t *lua.LTable) sizeHint {
+	h, _ := t.Metatable.(sizeHint)
+	return h
+}
+
+// hashKeys are the keys of t that Lua's array part does not hold, in Lua's order,
+// and the last index that it may hold.
 func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
-	n := t.MaxN()
-	key, _ := t.Next(arrayEnd(n))
-	if key == lua.LNil {
-		return nil, n
+	last, dense := t.MaxN(), 0
+	for dense < last && t.RawGetInt(dense+1) != lua.LNil {
+		dense++
 	}
-	hint := 0
-	if h, ok := t.Metatable.(sizeHint); ok {
-		hint = int(h)
+	key, _ := t.Next(arrayEnd(last))
+	if key == lua.LNil && dense == last {
+		return nil, last
 	}
-	model := newKeyTable(n, hint)
+	hint := sizeHintOf(t)
+	start := dense
+	if last <= hint.array {
+		start = last // a constructor may have holes
+	}
+	model := newKeyTable(start, hint.hash)
+	for i := start + 1; i <= last; i++ { // as if they had been set in this order
+		if t.RawGetInt(i) != lua.LNil {
+			model.insert(number(int64(i)))
+		}
+	}
 	for key != lua.LNil {
 		model.insert(key)
 		key, _ = t.Next(key)
@@ -211,7 +226,29 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 			keys = append(keys, node.key)
 		}
 	}
-	return keys, n
+	return keys, min(last, model.array)
+}
+
+// border is what "#" gives of a table: where Lua's binary search over the array
+// part finds an element that is followed by nil.
+func border(t *lua.LTable) int {
+	n := t.Len()
+	size := 1 << bits.Len(uint(n-1))
+	if hint := sizeHintOf(t).array; n <= hint {
+		size = hint
+	}
+	if n == 0 || n == size {
+		return n
+	}
+	low := 0
+	for size-low > 1 {
+		if m := (low + size) / 2; t.RawGetInt(m) == lua.LNil {
+			size = m
+		} else {
+			low = m
+		}
+	}
+	return low
 }
 
 // arrayEnd is the key after which Next leaves an array of length n.

@@ -1,6 +1,7 @@
 package luabridge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -63,9 +64,14 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
 	r.ordered = seesOrder(src)
-	r.ownLen = strings.Contains(src, "__len")
+	r.ownLen = r.ownLen || strings.Contains(src, "__len")
 	r.states = []localState{{}}
-	return r.wrap(r.chunk(chunk)), r.hoisted, nil
+	tree := r.wrap(r.chunk(chunk))
+	if r.holes && !r.ownLen && strings.Contains(src, "#") {
+		*r = rewriter{mark: r.mark, ownLen: true}
+		return r.program(src, name, calls, hoist)
+	}
+	return tree, r.hoisted, nil
 }
 
 // seesOrder reports whether a script may look at the order of a table's fields.
@@ -88,6 +94,7 @@ type variable struct {
 	name     string
 	fn       int
 	captured bool // by a function inside
+	counter  bool // of a numeric for
 }
 
 // scope is one block.
@@ -109,7 +116,8 @@ type rewriter struct {
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
 	ordered bool // the script may see the order of fields
-	ownLen  bool // "#" must not ask a table's metatable
+	ownLen  bool // "#" must not be the machine's: a table may have holes, or a metatable that deceives it
+	holes   bool // a table may get holes
 	leaks   bool // KEYS or ARGV is used otherwise than to read an element or the length
 	hoisted []string
 
@@ -343,6 +351,9 @@ func (r *rewriter) repeat(s *ast.RepeatStmt) {
 func (r *rewriter) loop(stmts []ast.Stmt, then func(), names ...string) []ast.Stmt {
 	r.open(true)
 	r.declare(names...)
+	if slices.Contains(names, "(for index)") {
+		r.scope.vars[len(r.scope.vars)-1].counter = true
+	}
 	marker := r.enterState("(break)", false)
 	stmts = r.stmts(stmts)
 	if then != nil {

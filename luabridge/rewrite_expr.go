@@ -219,7 +219,10 @@ func (r *rewriter) single(list []ast.Expr) []ast.Expr {
 // are powers of two. And the machine's results are never negative zero.
 func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 	helper := ""
+	_, fixed := constant(e.Lhs)
+	_, fixed2 := constant(e.Rhs)
 	switch {
+	case fixed && fixed2 && e.Operator != "%": // computed by the compiler, sign and all
 	case e.Operator == "%" && !powerOfTwo(e.Rhs):
 		helper = helperMod
 	case e.Operator == "*" && !(positive(e.Lhs) && neverNegated(e.Rhs)) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
@@ -266,22 +269,32 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		}
 		f.Value = r.expr(f.Value)
 	}
+	items, keyed, gaps := contents(e)
+	r.holes = r.holes || gaps
 	table := r.pieces(e)
-	if keyed := keyedFields(e); r.ordered && keyed > 1 {
-		count := at(&ast.NumberExpr{Value: strconv.Itoa(keyed)}, e.Line(), 0)
-		return r.call(helperSized, e.Line(), table, count)
+	if r.ordered && keyed > 1 || r.ownLen && gaps {
+		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
+		return r.call(helperSized, e.Line(), table, size(items), size(keyed))
 	}
 	return table
 }
 
-func keyedFields(e *ast.TableExpr) int {
-	n := 0
-	for _, f := range e.Fields {
+// contents counts a constructor's items (-1: not known) and fields. gaps tells that
+// an item may be nil: a nil, or the last of several values.
+func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
+	for i, f := range e.Fields {
 		if f.Key != nil {
-			n++
+			keyed++
+			continue
+		}
+		items++
+		_, isNil := f.Value.(*ast.NilExpr)
+		gaps = gaps || isNil
+		if i == len(e.Fields)-1 && multiple(f.Value) {
+			return -1, keyed, true
 		}
 	}
-	return n
+	return items, keyed, gaps
 }
 
 // pieces repairs a constructor: a keyed last value must not spill into the list, and a list that the compiler

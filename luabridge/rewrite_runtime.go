@@ -175,11 +175,11 @@ func arithmetic(L *lua.LState, event string, op func(a, b float64) float64) int 
 	return 1
 }
 
-// luaLen is "#": a table's own length whatever its metatable says.
+// luaLen is "#": a border of the table that Lua would find, whatever its metatable says.
 func luaLen(L *lua.LState) int {
 	switch x := L.Get(1).(type) {
 	case *lua.LTable:
-		L.Push(lua.LNumber(x.Len()))
+		L.Push(number(int64(border(x))))
 	case lua.LString:
 		L.Push(lua.LNumber(len(x)))
 	default:
@@ -294,10 +294,15 @@ func luaSpread(L *lua.LState) int {
 	return count + top - 2
 }
 
-// luaSized notes the number of fields of a constructor, for the order in which Lua walks the table.
+// luaSized notes how many items and fields a constructor has: the order in which Lua
+// walks the table depends on it, and where it ends. Items of -1 is "all there are".
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
-	table.Metatable = sizeHint(L.CheckInt(2))
+	hint := sizeHint{L.CheckInt(2), L.CheckInt(3)}
+	if hint.array < 0 {
+		hint.array = table.Len()
+	}
+	table.Metatable = hint
 	L.Push(table)
 	return 1
 }

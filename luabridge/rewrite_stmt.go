@@ -78,6 +78,7 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 			return r.erase(access)
 		}
 	}
+	r.holes = r.holes || r.sparse(access.Key)
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
@@ -97,9 +98,30 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	return block(s.Line(), s.LastLine(), append(stmts, s)...)
 }
 
+// sparse reports whether assigning to a key may leave holes before it: unless it is
+// a name, the end of a list or a loop's counter.
+func (r *rewriter) sparse(key ast.Expr) bool {
+	switch k := key.(type) {
+	case *ast.StringExpr:
+		return false
+	case *ast.ArithmeticOpExpr:
+		_, last := k.Lhs.(*ast.UnaryLenOpExpr)
+		return !last
+	case *ast.UnaryLenOpExpr:
+		return false
+	case *ast.IdentExpr:
+		v := r.lookup(k.Value)
+		return v == nil || !v.counter
+	}
+	return true
+}
+
 // erase rewrites "object[key] = nil". The machine would leave the end of an array
 // full of nil, and walk over it for every "#".
 func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
+	if _, last := access.Key.(*ast.UnaryLenOpExpr); !last {
+		r.holes = true
+	}
 	object, key := r.expr(access.Object), r.expr(access.Key)
 	call := r.call(helperErase, access.Line(), r.single([]ast.Expr{object, key})...)
 	call.AdjustRet = false
