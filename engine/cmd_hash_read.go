@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"iter"
-	"math"
-
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -219,9 +216,6 @@ func hrandfield(c *Call) resp.Value {
 	return resp.Array(out...)
 }
 
-// scopeFields is the scope of cursors over a hash.
-const scopeFields = "hash"
-
 // hscan: HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES]
 func hscan(c *Call) resp.Value {
 	cursor, bad := c.cursorArg(2)
@@ -240,46 +234,9 @@ func hscan(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	if o.Encoding() == "listpack" {
-		cursor, opt.count = 0, math.MaxInt64 // all at once
+	fields := elements{scope: "hash", packed: o.Encoding() == "listpack", from: h.AscendSorted, pairs: true}
+	if fields.packed {
+		fields.from = func(_ string, visit func(field, value string) bool) { h.Ascend(visit) }
 	}
-	return c.hscanSorted(h, cursor, &opt)
-}
-
-// hscanSorted scans in byte order, which stays the same whatever is added or removed.
-func (c *Call) hscanSorted(h *store.HashObj, cursor uint64, opt *scanOptions) resp.Value {
-	behind, resumed := c.cursors.resume(scopeFields, cursor, fieldsIn(h))
-	var out []resp.Value
-	var last string
-	seen, more := int64(0), false
-	visit := func(field, value string) bool {
-		if resumed && field == behind {
-			return true
-		}
-		if more = seen == opt.count; more {
-			return false
-		}
-		seen, last = seen+1, field
-		if opt.matches(field) {
-			out = opt.addPair(out, field, value)
-		}
-		return true
-	}
-	if opt.count == math.MaxInt64 {
-		h.Ascend(visit)
-	} else {
-		h.AscendSorted(behind, visit)
-	}
-	next := uint64(0)
-	if more {
-		next = c.cursors.next(scopeFields, last)
-	}
-	return scanReply(next, out)
-}
-
-// fieldsIn is the fields of a hash in byte order.
-func fieldsIn(h *store.HashObj) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		h.AscendSorted("", func(field, _ string) bool { return yield(field) })
-	}
+	return c.scanElements(fields, cursor, &opt)
 }

@@ -104,13 +104,51 @@ func (o *scanOptions) matches(elem string) bool {
 	return !o.filter || globMatch(o.match, elem, false)
 }
 
-// addPair appends an element and, unless only keys were asked for, what belongs to it.
-func (o *scanOptions) addPair(out []resp.Value, elem, with string) []resp.Value {
-	out = append(out, resp.Bulk(elem))
-	if o.onlyKeys {
-		return out
+// elements are those of one collection with what belongs to each, in byte order from
+// start on, or in the collection's own order when packed: then all come at once.
+type elements struct {
+	scope  string // of their cursors
+	packed bool
+	from   func(start string, visit func(elem, with string) bool)
+	pairs  bool // with says something
+}
+
+// scanElements is the work of HSCAN, SSCAN and ZSCAN: byte order stays the same
+// whatever is added or removed meanwhile.
+func (c *Call) scanElements(e elements, cursor uint64, opt *scanOptions) resp.Value {
+	behind, resumed := "", false
+	if !e.packed {
+		behind, resumed = c.cursors.resume(e.scope, cursor, e.names())
 	}
-	return append(out, resp.Bulk(with))
+	var out []resp.Value
+	var last string
+	seen, more := int64(0), false
+	e.from(behind, func(elem, with string) bool {
+		if resumed && elem == behind {
+			return true
+		}
+		if more = !e.packed && seen == opt.count; more {
+			return false
+		}
+		seen, last = seen+1, elem
+		if opt.matches(elem) {
+			out = append(out, resp.Bulk(elem))
+			if e.pairs && !opt.onlyKeys {
+				out = append(out, resp.Bulk(with))
+			}
+		}
+		return true
+	})
+	if !more {
+		return scanReply(0, out)
+	}
+	return scanReply(c.cursors.next(e.scope, last), out)
+}
+
+func (e *elements) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		e.from("", func(elem, _ string) bool { return yield(elem) })
+	}
 }
 
 // scanOptions parses the options from argument i on. elems is the type of the key

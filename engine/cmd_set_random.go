@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"iter"
-
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -127,9 +125,6 @@ func srandmember(c *Call) resp.Value {
 	return resp.Array(out...)
 }
 
-// scopeSet is the scope of cursors over a set.
-const scopeSet = "set"
-
 // sscan: SSCAN key cursor [MATCH pattern] [COUNT count]
 func sscan(c *Call) resp.Value {
 	cursor, bad := c.cursorArg(2)
@@ -147,45 +142,14 @@ func sscan(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	if o.Encoding() == "hashtable" {
-		return c.sscanSorted(o.Set(), cursor, &opt)
+	members := elements{scope: "set", packed: o.Encoding() != "hashtable",
+		from: func(start string, visit func(member, _ string) bool) {
+			o.Set().AscendSorted(start, func(member string) bool { return visit(member, "") })
+		}}
+	if members.packed {
+		members.from = func(_ string, visit func(member, _ string) bool) {
+			o.Set().Ascend(func(member string) bool { return visit(member, "") })
+		}
 	}
-	var out []resp.Value
-	o.Set().Ascend(func(member string) bool {
-		if opt.matches(member) {
-			out = append(out, resp.Bulk(member))
-		}
-		return true
-	})
-	return scanReply(0, out)
-}
-
-// sscanSorted scans in byte order.
-func (c *Call) sscanSorted(s *store.SetObj, cursor uint64, opt *scanOptions) resp.Value {
-	behind, resumed := c.cursors.resume(scopeSet, cursor, setMembers(s))
-	var out []resp.Value
-	var last string
-	seen, more := int64(0), false
-	s.AscendSorted(behind, func(member string) bool {
-		if resumed && member == behind {
-			return true
-		}
-		if more = seen == opt.count; more {
-			return false
-		}
-		seen, last = seen+1, member
-		if opt.matches(member) {
-			out = append(out, resp.Bulk(member))
-		}
-		return true
-	})
-	if !more {
-		return scanReply(0, out)
-	}
-	return scanReply(c.cursors.next(scopeSet, last), out)
-}
-
-// setMembers is the members of a set in byte order.
-func setMembers(s *store.SetObj) iter.Seq[string] {
-	return func(yield func(string) bool) { s.AscendSorted("", yield) }
+	return c.scanElements(members, cursor, &opt)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"iter"
 	"math"
 	"strconv"
 
@@ -61,9 +60,6 @@ func zrandmember(c *Call) resp.Value {
 	return resp.Array(out...)
 }
 
-// scopeMembers is the scope of cursors over a sorted set.
-const scopeMembers = "zset"
-
 // zscan: ZSCAN key cursor [MATCH pattern] [COUNT count] [NOSCORES]
 func zscan(c *Call) resp.Value {
 	cursor, bad := c.cursorArg(2)
@@ -81,50 +77,16 @@ func zscan(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	if o.Encoding() != "listpack" {
-		return c.zscanSorted(o.ZSet(), cursor, &opt)
+	members := elements{scope: "zset", packed: o.Encoding() == "listpack", pairs: true,
+		from: func(start string, visit func(member, score string) bool) {
+			o.ZSet().AscendSorted(start, func(member string, score float64) bool { return visit(member, scannedScore(score)) })
+		}}
+	if members.packed {
+		members.from = func(_ string, visit func(member, score string) bool) {
+			o.ZSet().Ascend(0, func(member string, score float64) bool { return visit(member, resp.FormatDouble(score)) })
+		}
 	}
-	var out []resp.Value
-	o.ZSet().Ascend(0, func(member string, score float64) bool {
-		if opt.matches(member) {
-			out = opt.addScored(out, member, resp.FormatDouble(score))
-		}
-		return true
-	})
-	return scanReply(0, out)
-}
-
-// zscanSorted scans by byte order, which a change of scores leaves alone.
-func (c *Call) zscanSorted(z *store.ZSetObj, cursor uint64, opt *scanOptions) resp.Value {
-	behind, resumed := c.cursors.resume(scopeMembers, cursor, membersIn(z))
-	var out []resp.Value
-	var last string
-	seen, more := int64(0), false
-	z.AscendSorted(behind, func(member string, score float64) bool {
-		if resumed && member == behind {
-			return true
-		}
-		if more = seen == opt.count; more {
-			return false
-		}
-		seen, last = seen+1, member
-		if opt.matches(member) {
-			out = opt.addScored(out, member, scannedScore(score))
-		}
-		return true
-	})
-	if !more {
-		return scanReply(0, out)
-	}
-	return scanReply(c.cursors.next(scopeMembers, last), out)
-}
-
-func (o *scanOptions) addScored(out []resp.Value, member, score string) []resp.Value {
-	out = append(out, resp.Bulk(member))
-	if o.onlyKeys {
-		return out
-	}
-	return append(out, resp.Bulk(score))
+	return c.scanElements(members, cursor, &opt)
 }
 
 // scannedScore is C's %.17g, which ZSCAN prints the scores of a skiplist with.
@@ -133,11 +95,4 @@ func scannedScore(score float64) string {
 		return resp.FormatDouble(score)
 	}
 	return strconv.FormatFloat(score, 'g', 17, 64)
-}
-
-// membersIn is the members of a sorted set in byte order.
-func membersIn(z *store.ZSetObj) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		z.AscendSorted("", func(member string, _ float64) bool { return yield(member) })
-	}
 }

@@ -219,10 +219,8 @@ func (r *rewriter) single(list []ast.Expr) []ast.Expr {
 // are powers of two. And the machine's results are never negative zero.
 func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 	helper := ""
-	_, fixed := constant(e.Lhs)
-	_, fixed2 := constant(e.Rhs)
 	switch {
-	case fixed && fixed2 && e.Operator != "%": // computed by the compiler, sign and all
+	case literal(e.Lhs) && literal(e.Rhs) && e.Operator != "%": // computed by the compiler, sign and all
 	case e.Operator == "%" && !powerOfTwo(e.Rhs):
 		helper = helperMod
 	case e.Operator == "*" && !(positive(e.Lhs) && neverNegated(e.Rhs)) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
@@ -235,6 +233,19 @@ func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 		return e
 	}
 	return r.call(helper, e.Line(), r.single([]ast.Expr{e.Lhs, e.Rhs})...)
+}
+
+// literal reports whether e is made of numbers only.
+func literal(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.NumberExpr:
+		return true
+	case *ast.UnaryMinusOpExpr:
+		return literal(e.Expr)
+	case *ast.ArithmeticOpExpr:
+		return literal(e.Lhs) && literal(e.Rhs)
+	}
+	return false
 }
 
 // positive reports whether e is a number above zero.

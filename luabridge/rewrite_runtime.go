@@ -219,11 +219,8 @@ func luaErase(L *lua.LState) int {
 		return 0
 	}
 	t.RawSetInt(i, lua.LNil)
-	for range i { // what is left at the end goes
-		if last := t.Remove(-1); last != lua.LNil {
-			t.Append(last)
-			break
-		}
+	for n := t.Len(); n < i; n++ { // it was the last: the array ends before it now
+		t.Remove(-1)
 	}
 	return 0
 }
