@@ -36,7 +36,7 @@ func oracleCommands(t *testing.T, srv *echomqsim.Server) []*docCommand {
 			}
 			return
 		}
-		if !slices.Contains(oracleGroups, doc["group"].Str) || oracleSkip[name] != "" || oracleNewer[name] ||
+		if !slices.Contains(oracleGroups, doc["group"].Str) || oracleSkip[name] != "" || oracleNewer[name] || oracleWaits[name] ||
 			!strings.Contains(name, *oracleOnly) {
 			return
 		}
@@ -80,8 +80,8 @@ type generator struct {
 	numkeys int // of the command being made; -1 when it has no such argument
 	// lex lets the commands on lexicographic ranges in, and keeps members short: in a
 	// skiplist whose scores differ, what such a range finds depends on its random levels.
-	lex bool
-	lastMs  int // of the IDs of stream entries made so far
+	lex    bool
+	lastMs int // of the IDs of stream entries made so far
 }
 
 // newGenerator switches some commands off for the whole episode, so that the

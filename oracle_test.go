@@ -46,6 +46,11 @@ var oracleSkip = map[string]string{
 	"object|help":     "covered by its transcript",
 }
 
+// oracleWaits are commands that may wait, on one server after the other: the time
+// that passes would show in other replies. Valkey's own suite and blocked_test.go cover them.
+var oracleWaits = map[string]bool{"bzpopmin": true, "bzpopmax": true, "bzmpop": true, "blpop": true, "brpop": true,
+	"blmove": true, "brpoplpush": true, "blmpop": true}
+
 // oracleNewer are commands of later servers than the oracle.
 var oracleNewer = map[string]bool{"hexpire": true, "hpexpire": true, "hexpireat": true, "hpexpireat": true, "httl": true,
 	"hpttl": true, "hexpiretime": true, "hpexpiretime": true, "hpersist": true, "hgetex": true, "hsetex": true, "hgetdel": true}

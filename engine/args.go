@@ -23,9 +23,7 @@ func canonicalInt(s string) bool {
 	if s == "0" {
 		return true
 	}
-	if strings.HasPrefix(s, "-") {
-		s = s[1:]
-	}
+	s = strings.TrimPrefix(s, "-")
 	if s == "" || len(s) > 19 || s[0] < '1' || s[0] > '9' {
 		return false
 	}
@@ -44,16 +42,6 @@ func (c *Call) intArg(i int) (n int64, bad *resp.Value) {
 		return 0, &errNotInt
 	}
 	return n, nil
-}
-
-// floatArg is argument i as a floating point number, as getDoubleFromObject
-// takes it: C's strtod without surrounding spaces, nan refused.
-func (c *Call) floatArg(i int) (f float64, bad *resp.Value) {
-	f, ok := parseFloat(c.Args[i])
-	if !ok {
-		return 0, &errNotFloat
-	}
-	return f, nil
 }
 
 // parseFloat parses a double as C's strtod does over the whole of s; nan is refused.

@@ -91,6 +91,16 @@ func (w *waiters) touched(k watchKey) {
 	}
 }
 
+// countNoKey counts the keys whose waiters would also like to know that it is gone.
+func (w *waiters) countNoKey() (n int64) {
+	for _, list := range w.byKey {
+		if slices.ContainsFunc(list, func(s *Session) bool { return s.held.blocked.noKey }) {
+			n++
+		}
+	}
+	return n
+}
+
 // serveBlocked gives the clients that wait for touched keys another try, until
 // no touched key is left: serving one may touch others, as BLMOVE does.
 func (co *core) serveBlocked() {

@@ -126,6 +126,7 @@ func infoClients(co *core, w *infoWriter) {
 	w.num("watching_clients", watching)
 	w.num("total_watched_keys", int64(len(co.watchers)))
 	w.num("total_blocking_keys", int64(len(co.waiters.byKey)))
+	w.num("total_blocking_keys_on_nokey", co.waiters.countNoKey())
 }
 
 // infoMemory shows the memory of the whole process, as the Go runtime counts it.

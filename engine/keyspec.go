@@ -76,15 +76,6 @@ func keyword(word string, startAt, last, step, limit int, f KeyFlags) KeySpec {
 	return KeySpec{Flags: f, begin: beginKeyword, keyword: word, startAt: startAt, last: last, step: step, limit: limit}
 }
 
-func keywordNum(word string, startAt, numIdx, first, step int, f KeyFlags) KeySpec {
-	return KeySpec{Flags: f, begin: beginKeyword, keyword: word, startAt: startAt, find: findNum, numIdx: numIdx,
-		firstKey: first, step: step}
-}
-
-func unknownKeys(f KeyFlags) KeySpec {
-	return KeySpec{Flags: f, begin: beginUnknown, find: findUnknown}
-}
-
 func (k KeySpec) note(s string) KeySpec {
 	k.Notes = s
 	return k

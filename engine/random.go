@@ -48,7 +48,6 @@ func (c *Call) pickIndexes(size int, count int64) []int {
 		}
 		return out
 	case count >= int64(size):
-		count = int64(size)
 		for i := range size {
 			out = append(out, i)
 		}

@@ -363,7 +363,7 @@ const maxResults = 8000
 func (v *vm) unpack(L *lua.LState) int {
 	t := v.checkTable(L, 1)
 	i := v.optInt32(L, 2, 1)
-	last := t.Len()
+	last := border(t)
 	if L.Get(3) != lua.LNil {
 		last = v.checkInt32(L, 3)
 	}

@@ -105,6 +105,7 @@ func (v *vm) errorReply(label string, err error) resp.Value {
 	if !f.set {
 		f = v.lateFailure(err)
 	}
+	f.msg = cString(f.msg)
 	if f.source == "" {
 		return resp.Err(oneLine(f.msg))
 	}

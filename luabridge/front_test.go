@@ -28,12 +28,20 @@ func dialOracle(t *testing.T) *oracleConn {
 	if addr == "" {
 		t.Skip("ECHOMQSIM_ORACLE is not set")
 	}
-	conn, err := net.Dial("tcp", addr)
+	conn, err := net.Dial(oracleNetwork(addr), addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
 	return &oracleConn{conn, bufio.NewReader(conn)}
+}
+
+// oracleNetwork is unix for a path, else tcp.
+func oracleNetwork(addr string) string {
+	if strings.HasPrefix(addr, "/") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 func (o *oracleConn) do(t *testing.T, args ...string) string {

@@ -19,7 +19,7 @@ type respConn struct {
 }
 
 func dialProto(addr string, proto int) (*respConn, error) {
-	c, err := net.Dial("tcp", addr)
+	c, err := net.Dial(oracleNetwork(addr), addr)
 	if err != nil {
 		return nil, err
 	}

@@ -304,6 +304,9 @@ func (w *walker) seek(key lua.LValue) bool {
 	if !w.begun {
 		w.begun = true
 		w.keys, w.n = hashKeys(w.t)
+		if w.index == 1 && key == small[1] { // it may have been removed since
+			return true
+		}
 	}
 	if i := arrayIndex(key); i > 0 && i <= w.n {
 		w.index, w.pos = i, 0

@@ -37,13 +37,6 @@ func frontEnd(src string) (chunk []ast.Stmt, hoisted []string, err error) {
 	return (&rewriter{}).program(src, scriptName, scriptCalls, hoistGlobals)
 }
 
-// frontEndNamed is frontEnd without hoisting, for chunks that a script loads. Its name appears in messages;
-// calls is the number of C calls open.
-func frontEndNamed(src, name string, calls int) ([]ast.Stmt, error) {
-	chunk, _, err := (&rewriter{}).program(src, name, calls, hoistNothing)
-	return chunk, err
-}
-
 // hoisting tells what may become a parameter of the main function.
 type hoisting uint8
 
@@ -67,7 +60,7 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.ownLen = r.ownLen || strings.Contains(src, "__len")
 	r.states = []localState{{}}
 	tree := r.wrap(r.chunk(chunk))
-	if r.holes && !r.ownLen && strings.Contains(src, "#") {
+	if r.holes && !r.ownLen && seesLength(src) {
 		*r = rewriter{mark: r.mark, ownLen: true}
 		return r.program(src, name, calls, hoist)
 	}
@@ -84,6 +77,11 @@ func seesOrder(src string) bool {
 	return false
 }
 
+// seesLength reports whether a script may ask for the length of a table.
+func seesLength(src string) bool {
+	return strings.Contains(src, "#") || strings.Contains(src, "table") || strings.Contains(src, "unpack")
+}
+
 // canHoist reports whether the main chunk may become a function with parameters.
 func canHoist(src string, main *funcScope) bool {
 	return main.most+maxHoisted < 150 && !(main.dots && strings.Contains(src, "arg"))
@@ -94,7 +92,7 @@ type variable struct {
 	name     string
 	fn       int
 	captured bool // by a function inside
-	counter  bool // of a numeric for
+	counter  bool // of a loop from 1 by 1
 }
 
 // scope is one block.
@@ -351,7 +349,7 @@ func (r *rewriter) repeat(s *ast.RepeatStmt) {
 func (r *rewriter) loop(stmts []ast.Stmt, then func(), names ...string) []ast.Stmt {
 	r.open(true)
 	r.declare(names...)
-	if slices.Contains(names, "(for index)") {
+	if slices.Contains(names, countsUp) {
 		r.scope.vars[len(r.scope.vars)-1].counter = true
 	}
 	marker := r.enterState("(break)", false)

@@ -70,7 +70,7 @@ func (r *rewriter) compile(src, name string, calls int, hoist hoisting) (proto *
 	return proto, hoisted, nil
 }
 
-// compileFront compiles what frontEnd or frontEndNamed returned. An error is a *syntaxError: the program needs more
+// compileFront compiles what frontEnd returned. An error is a *syntaxError: the program needs more
 // registers or longer jumps than the machine has.
 func compileFront(chunk []ast.Stmt, name string) (*lua.FunctionProto, error) {
 	proto, err := lua.Compile(chunk, name)

@@ -221,7 +221,7 @@ func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 	helper := ""
 	switch {
 	case literal(e.Lhs) && literal(e.Rhs) && e.Operator != "%": // computed by the compiler, sign and all
-	case e.Operator == "%" && !powerOfTwo(e.Rhs):
+	case e.Operator == "%" && (literal(e.Lhs) || !powerOfTwo(e.Rhs)):
 		helper = helperMod
 	case e.Operator == "*" && !(positive(e.Lhs) && neverNegated(e.Rhs)) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
 		helper = helperMul
@@ -274,14 +274,14 @@ func powerOfTwo(e ast.Expr) bool {
 }
 
 func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
+	items, keyed, gaps := contents(e)
+	r.holes = r.holes || gaps
 	for _, f := range e.Fields {
 		if f.Key != nil {
 			f.Key = r.expr(f.Key)
 		}
 		f.Value = r.expr(f.Value)
 	}
-	items, keyed, gaps := contents(e)
-	r.holes = r.holes || gaps
 	table := r.pieces(e)
 	if r.ordered && keyed > 1 || r.ownLen && gaps {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
@@ -291,8 +291,9 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 }
 
 // contents counts a constructor's items (-1: not known) and fields. gaps tells that
-// an item may be nil: a nil, or the last of several values.
+// items may be nil in a way that decides what "#" gives.
 func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
+	maybe := false
 	for i, f := range e.Fields {
 		if f.Key != nil {
 			keyed++
@@ -301,11 +302,26 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 		items++
 		_, isNil := f.Value.(*ast.NilExpr)
 		gaps = gaps || isNil
+		maybe = maybe || mayBeNil(f.Value)
 		if i == len(e.Fields)-1 && multiple(f.Value) {
 			return -1, keyed, true
 		}
 	}
-	return items, keyed, gaps
+	// A list of 2, 4, 8... has the size that it would get by growing.
+	return items, keyed, gaps || maybe && items&(items-1) != 0
+}
+
+// mayBeNil reports whether an expression can give nil.
+func mayBeNil(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.TrueExpr, *ast.FalseExpr, *ast.NumberExpr, *ast.StringExpr, *ast.TableExpr, *ast.FunctionExpr,
+		*ast.ArithmeticOpExpr, *ast.StringConcatOpExpr, *ast.UnaryMinusOpExpr, *ast.UnaryNotOpExpr, *ast.UnaryLenOpExpr,
+		*ast.RelationalOpExpr:
+		return false
+	case *ast.LogicalOpExpr:
+		return e.Operator == "and" && mayBeNil(e.Lhs) || mayBeNil(e.Rhs)
+	}
+	return true
 }
 
 // pieces repairs a constructor: a keyed last value must not spill into the list, and a list that the compiler

@@ -232,7 +232,11 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		s.Step = at(&ast.NumberExpr{Value: "1"}, s.Line(), 0)
 	}
 	s.Init, s.Limit, s.Step = r.expr(s.Init), r.expr(s.Limit), r.expr(s.Step)
-	control := []string{"(for index)", "(for limit)", "(for step)", s.Name}
+	index := "(for index)"
+	if isOne(s.Init) && isOne(s.Step) {
+		index = countsUp
+	}
+	control := []string{index, "(for limit)", "(for step)", s.Name}
 	_, fixed := s.Step.(*ast.NumberExpr)
 	switch {
 	case numeric(s.Init) && numeric(s.Limit) && numeric(s.Step):
@@ -254,6 +258,14 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		*e = name(temp, line)
 	}
 	return block(line, s.LastLine(), bounds, s)
+}
+
+// countsUp is the hidden variable of a loop that visits 1, 2, 3...
+const countsUp = "(for count)"
+
+func isOne(e ast.Expr) bool {
+	n, ok := e.(*ast.NumberExpr)
+	return ok && n.Value == "1"
 }
 
 // genericFor gives the loop exactly three expressions, or one call: the compiler adjusts nothing else.

@@ -16,7 +16,7 @@ func (v *vm) tabConcat(L *lua.LState) int {
 	sep := v.optText(L, 2, "")
 	t := v.checkTable(L, 1)
 	i := v.optInt32(L, 3, 1)
-	last := t.Len()
+	last := border(t)
 	if L.Get(4) != lua.LNil {
 		last = v.checkInt32(L, 4)
 	}
@@ -65,7 +65,7 @@ func (v *vm) tabForeach(L *lua.LState) int {
 func (v *vm) tabForeachi(L *lua.LState) int {
 	t := v.checkTable(L, 1)
 	fn := v.checkFunction(L, 2)
-	n := t.Len()
+	n := border(t)
 	for i := 1; i <= n; i++ {
 		if v.callEach(L, fn, number(int64(i)), t.RawGetInt(i)) {
 			return 1
@@ -88,7 +88,7 @@ func (v *vm) callEach(L *lua.LState, fn, key, value lua.LValue) bool {
 	return false
 }
 
-func (v *vm) tabGetn(L *lua.LState) int { return pushInt(L, v.checkTable(L, 1).Len()) }
+func (v *vm) tabGetn(L *lua.LState) int { return pushInt(L, border(v.checkTable(L, 1))) }
 
 func (v *vm) tabSetn(L *lua.LState) int {
 	v.checkTable(L, 1)
@@ -108,7 +108,7 @@ func (v *vm) tabMaxn(L *lua.LState) int {
 
 func (v *vm) tabInsert(L *lua.LState) int {
 	t := v.checkTable(L, 1)
-	end := t.Len() + 1
+	end := border(t) + 1
 	pos := end
 	switch L.GetTop() {
 	case 2:
@@ -145,7 +145,7 @@ func setInt(t *lua.LTable, i int, value lua.LValue) { t.RawSetInt(i, value) }
 
 func (v *vm) tabRemove(L *lua.LState) int {
 	t := v.checkTable(L, 1)
-	end := t.Len()
+	end := border(t)
 	pos := v.optInt32(L, 2, end)
 	if pos < 1 || pos > end {
 		return 0
@@ -167,7 +167,7 @@ func (v *vm) tabRemove(L *lua.LState) int {
 
 func (v *vm) tabSort(L *lua.LState) int {
 	t := v.checkTable(L, 1)
-	n := t.Len()
+	n := border(t)
 	s := sorter{v: v, L: L, t: t}
 	if L.Get(2) != lua.LNil {
 		s.fn = v.checkFunction(L, 2)
