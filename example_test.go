@@ -48,8 +48,18 @@ func Example() {
 	fmt.Println(echomq.Enqueue(ctx, conn, "mail", "JOB0JZGkPhnV4B", "hello"))
 	fmt.Println(echomq.Enqueue(ctx, conn, "mail", "JOB0JZGkPhnV4B", "again"))
 	fmt.Println(echomq.Enqueue(ctx, conn, "mail", "USR0KHTOWnGLuC", "hello"))
-	fmt.Print(resp.Format(srv.Do("HGETALL", "emq:{mail}:job:JOB0JZGkPhnV4B")))
-	fmt.Print(resp.Format(srv.Do("ZRANGE", "emq:{mail}:pending", "0", "-1")))
+	fmt.Println(resp.Format(srv.Do("HGETALL", "emq:{mail}:job:JOB0JZGkPhnV4B")))
+	fmt.Println(resp.Format(srv.Do("ZRANGE", "emq:{mail}:pending", "0", "-1")))
+	// Output:
+	// enqueued <nil>
+	// duplicate <nil>
+	// verdict(0) EMQKIND job id must be JOB-namespaced
+	// %
+	//   $state  $pending
+	//   $attempts  $0
+	//   $payload  $hello
+	// *
+	//   $JOB0JZGkPhnV4B
 }
 
 // A client library connects without a socket.

@@ -75,7 +75,11 @@ func TestOracle(t *testing.T) {
 		if *oracleTime > 0 && time.Since(started) > *oracleTime || *oracleTime == 0 && sent >= *oracleCount {
 			break
 		}
+		before := sent
 		sent += d.episode(seed)
+		if sent/200_000 > before/200_000 {
+			t.Logf("%d commands compared so far", sent)
+		}
 		if t.Failed() {
 			break
 		}

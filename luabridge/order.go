@@ -180,13 +180,31 @@ func arraySize(counts []int, ints int) (size, used int) {
 	return size, used
 }
 
-// sizeHint is kept in the Metatable field of a table whose constructor matters:
-// the virtual machine ignores metatables that are not tables. It is the sizes of
-// both parts that the constructor asked for.
-type sizeHint struct{ array, hash int }
+// sizeHint is kept in the Metatable field of a table whose history matters: the
+// virtual machine ignores metatables that are not tables.
+type sizeHint struct {
+	array, hash int // sizes of both parts that the constructor asked for
+	late        int // how many other fields were there before the first element
+}
 
 func (sizeHint) String() string       { return "nil" }
 func (sizeHint) Type() lua.LValueType { return lua.LTNil }
+
+// noteFirst notes, when t[n] is about to become the first element of a table
+// without metatable, that there are fields already.
+func noteFirst(t *lua.LTable, n int) {
+	if n != 1 || t.RawGetInt(1) != lua.LNil {
+		return
+	}
+	hint := sizeHintOf(t)
+	hint.late = 0
+	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
+		hint.late++
+	}
+	if hint.late > 0 {
+		t.Metatable = hint
+	}
+}
 
 // sizeHintOf is what is known of a table's constructor.
 func sizeHintOf(t *lua.LTable) sizeHint {
@@ -207,10 +225,19 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	}
 	hint := sizeHintOf(t)
 	start := dense
+	if hint.late > 0 {
+		start = 0
+	}
 	if last <= hint.array {
 		start = last // a constructor may have holes
 	}
 	model := newKeyTable(start, hint.hash)
+	for range hint.late {
+		if key != lua.LNil {
+			model.insert(key)
+			key, _ = t.Next(key)
+		}
+	}
 	for i := start + 1; i <= last; i++ { // as if they had been set in this order
 		if t.RawGetInt(i) != lua.LNil {
 			model.insert(number(int64(i)))
@@ -272,7 +299,7 @@ type walker struct {
 // next returns the next field, or LNil.
 func (w *walker) next() (key, value lua.LValue) {
 	if !w.begun {
-		if value := w.t.RawGetInt(1); w.index == 0 && value != lua.LNil {
+		if value := w.t.RawGetInt(1); w.index == 0 && value != lua.LNil && sizeHintOf(w.t).late == 0 {
 			w.index = 1 // most often asked to see whether a table is empty
 			return small[1], value
 		}

@@ -14,6 +14,7 @@ const (
 	helperMul      = "\x00mul"    // a * b
 	helperDiv      = "\x00div"    // a / b
 	helperLen      = "\x00len"    // #a, in scripts that could be deceived by a metamethod
+	helperAppend   = "\x00append" // a[#a + 1] = b, in scripts that see the order of fields
 	helperErase    = "\x00erase"  // a[b] = nil
 	helperFor      = "\x00for"    // bounds of a numeric for: returns them as numbers
 	helperLimit    = "\x00limit"  // the upper bound alone

@@ -21,6 +21,7 @@ var frontHelpers = []frontHelper{
 	{helperMul, luaMul},
 	{helperDiv, luaDiv},
 	{helperLen, luaLen},
+	{helperAppend, luaAppend},
 	{helperErase, luaErase},
 	{helperFor, luaFor},
 	{helperLimit, luaForLimit},
@@ -192,6 +193,33 @@ func luaLen(L *lua.LState) int {
 	return 1
 }
 
+// luaAppend is "t[#t + 1] = value", given t and value, or t, the key and value.
+func luaAppend(L *lua.LState) int {
+	object, top := L.Get(1), L.GetTop()
+	value := L.Get(top)
+	t, ok := object.(*lua.LTable)
+	if !ok {
+		what := "get length of"
+		if object.Type() == lua.LTString {
+			what = "index"
+		}
+		operandError(L, what, 1, object)
+	}
+	n := 0
+	if top == 3 {
+		n = L.CheckInt(2)
+	} else {
+		n = border(t) + 1
+	}
+	if t.Metatable.Type() == lua.LTTable || n >= lua.MaxArrayIndex {
+		L.SetTable(t, number(int64(n)), value)
+		return 0
+	}
+	noteFirst(t, n)
+	t.RawSetInt(n, value)
+	return 0
+}
+
 // luaErase is "t[k] = nil".
 func luaErase(L *lua.LState) int {
 	object, key := L.Get(1), L.Get(2)
@@ -295,7 +323,7 @@ func luaSpread(L *lua.LState) int {
 // walks the table depends on it, and where it ends. Items of -1 is "all there are".
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
-	hint := sizeHint{L.CheckInt(2), L.CheckInt(3)}
+	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3)}
 	if hint.array < 0 {
 		hint.array = table.Len()
 	}

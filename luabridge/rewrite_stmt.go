@@ -78,6 +78,9 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 			return r.erase(access)
 		}
 	}
+	if r.ordered && r.appends(access) {
+		return r.append(s, access)
+	}
 	r.holes = r.holes || r.sparse(access.Key)
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
@@ -114,6 +117,28 @@ func (r *rewriter) sparse(key ast.Expr) bool {
 		return v == nil || !v.counter
 	}
 	return true
+}
+
+// appends reports whether an assignment is "t[#t + 1] = ..." for a local t.
+func (r *rewriter) appends(access *ast.AttrGetExpr) bool {
+	t := r.local(access.Object)
+	sum, ok := access.Key.(*ast.ArithmeticOpExpr)
+	if !ok || t == nil || sum.Operator != "+" || !isOne(sum.Rhs) {
+		return false
+	}
+	length, ok := sum.Lhs.(*ast.UnaryLenOpExpr)
+	return ok && r.local(length.Expr) == t
+}
+
+// append rewrites it: whether there were other fields before decides their order.
+func (r *rewriter) append(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
+	args := []ast.Expr{r.expr(access.Object)}
+	if mayCall(s.Rhs[0]) {
+		args = append(args, r.expr(access.Key)) // comes before the value
+	}
+	call := r.call(helperAppend, access.Line(), r.single(append(args, r.expr(s.Rhs[0])))...)
+	call.AdjustRet = false
+	return at(&ast.FuncCallStmt{Expr: call}, access.Line(), access.Line())
 }
 
 // erase rewrites "object[key] = nil". The machine would leave the end of an array

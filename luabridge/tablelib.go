@@ -129,7 +129,11 @@ func (v *vm) tabInsert(L *lua.LState) int {
 	default:
 		v.errorf(L, "wrong number of arguments to 'insert'")
 	}
-	setInt(v.checkWritable(L, 1), pos, L.Get(-1))
+	v.checkWritable(L, 1)
+	if t.Metatable.Type() != lua.LTTable {
+		noteFirst(t, pos)
+	}
+	setInt(t, pos, L.Get(-1))
 	return 0
 }
 
