@@ -215,16 +215,16 @@ func sizeHintOf(t *lua.LTable) sizeHint {
 // hashKeys are the keys of t that Lua's array part does not hold, in Lua's order,
 // and the last index that it may hold.
 func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
-	last, dense := t.MaxN(), 0
-	for dense < last && t.RawGetInt(dense+1) != lua.LNil {
-		dense++
+	last, prefix := t.MaxN(), 0
+	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
+		prefix++
 	}
 	key, _ := t.Next(arrayEnd(last))
-	if key == lua.LNil && dense == last {
+	if key == lua.LNil && prefix == last {
 		return nil, last
 	}
 	hint := sizeHintOf(t)
-	start := dense
+	start := prefix
 	if hint.late > 0 {
 		start = 0
 	}
@@ -256,6 +256,18 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	return keys, min(last, model.array)
 }
 
+// dense reports whether more than half of t[1..n] is set, so that Lua keeps it in
+// the array part.
+func dense(t *lua.LTable, n int) bool {
+	used := 0
+	for i := 1; i <= n; i++ {
+		if t.RawGetInt(i) != lua.LNil {
+			used++
+		}
+	}
+	return used > n/2
+}
+
 // border is what "#" gives of a table: where Lua's binary search over the array
 // part finds an element that is followed by nil.
 func border(t *lua.LTable) int {
@@ -263,6 +275,9 @@ func border(t *lua.LTable) int {
 	size := 1 << bits.Len(uint(n-1))
 	if hint := sizeHintOf(t).array; n <= hint {
 		size = hint
+	}
+	if n > 2 && t.RawGetInt(1) == lua.LNil && size != sizeHintOf(t).array && !dense(t, n) {
+		return 0
 	}
 	if n == 0 || n == size {
 		return n

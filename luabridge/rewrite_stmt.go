@@ -119,15 +119,19 @@ func (r *rewriter) sparse(key ast.Expr) bool {
 	return true
 }
 
-// appends reports whether an assignment is "t[#t + 1] = ..." for a local t.
+// appends reports whether an assignment is "t[#t + 1] = ..." for a variable t.
 func (r *rewriter) appends(access *ast.AttrGetExpr) bool {
-	t := r.local(access.Object)
-	sum, ok := access.Key.(*ast.ArithmeticOpExpr)
-	if !ok || t == nil || sum.Operator != "+" || !isOne(sum.Rhs) {
+	t, ok := access.Object.(*ast.IdentExpr)
+	sum, ok2 := access.Key.(*ast.ArithmeticOpExpr)
+	if !ok || !ok2 || r.lookup(t.Value) == nil || sum.Operator != "+" || !isOne(sum.Rhs) {
 		return false
 	}
 	length, ok := sum.Lhs.(*ast.UnaryLenOpExpr)
-	return ok && r.local(length.Expr) == t
+	if !ok {
+		return false
+	}
+	same, ok := length.Expr.(*ast.IdentExpr)
+	return ok && same.Value == t.Value
 }
 
 // append rewrites it: whether there were other fields before decides their order.
