@@ -206,9 +206,23 @@ func noteFirst(t *lua.LTable, n int) {
 	}
 }
 
-// sizeHintOf is what is known of a table's constructor.
+// sizeHintOf is what is known of a table's constructor. Its size of the array part
+// held only until a field found no room in the hash part.
 func sizeHintOf(t *lua.LTable) sizeHint {
 	h, _ := t.Metatable.(sizeHint)
+	if h.array == 0 {
+		return h
+	}
+	room := 0
+	if h.hash > 0 {
+		room = 1 << bits.Len(uint(h.hash-1))
+	}
+	for key, _ := t.Next(arrayEnd(t.MaxN())); key != lua.LNil; key, _ = t.Next(key) {
+		if room--; room < 0 {
+			h.array = 0
+			break
+		}
+	}
 	return h
 }
 
@@ -265,7 +279,7 @@ func dense(t *lua.LTable, n int) bool {
 			used++
 		}
 	}
-	return used > n/2
+	return used > 1<<bits.Len(uint(n-1))/2
 }
 
 // border is what "#" gives of a table: where Lua's binary search over the array
@@ -273,13 +287,16 @@ func dense(t *lua.LTable, n int) bool {
 func border(t *lua.LTable) int {
 	n := t.Len()
 	size := 1 << bits.Len(uint(n-1))
-	if hint := sizeHintOf(t).array; n <= hint {
-		size = hint
+	_, known := t.Metatable.(sizeHint)
+	hint := sizeHintOf(t)
+	if n <= hint.array {
+		size = hint.array
 	}
-	if n > 2 && t.RawGetInt(1) == lua.LNil && size != sizeHintOf(t).array && !dense(t, n) {
+	if (n > 2 || known && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
 		return 0
 	}
-	if n == 0 || n == size {
+	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n)
+	if n == 0 || n == size && !alone {
 		return n
 	}
 	low := 0

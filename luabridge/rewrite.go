@@ -58,7 +58,7 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
 	r.ordered = seesOrder(src)
-	r.ownLen = r.ownLen || strings.Contains(src, "__len")
+	r.ownLen = r.ownLen || strings.Contains(src, "__len") || strings.Contains(src, "table.remove")
 	r.states = []localState{{}}
 	tree := r.wrap(r.chunk(chunk))
 	if r.holes && !r.ownLen && seesLength(src) {

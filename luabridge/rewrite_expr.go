@@ -283,7 +283,7 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		f.Value = r.expr(f.Value)
 	}
 	table := r.pieces(e)
-	if r.ordered && keyed > 1 || r.ownLen && gaps {
+	if r.ordered && keyed > 1 || r.ownLen && (gaps || oddSize(items)) {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
 		return r.call(helperSized, e.Line(), table, size(items), size(keyed))
 	}
@@ -291,12 +291,14 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 }
 
 // contents counts a constructor's items (-1: not known) and fields. gaps tells that
-// items may be nil in a way that decides what "#" gives.
+// items may be nil, or keys numbers, in a way that decides what "#" gives.
 func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 	maybe := false
 	for i, f := range e.Fields {
 		if f.Key != nil {
 			keyed++
+			_, named := f.Key.(*ast.StringExpr)
+			gaps = gaps || !named
 			continue
 		}
 		items++
@@ -307,9 +309,12 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 			return -1, keyed, true
 		}
 	}
-	// A list of 2, 4, 8... has the size that it would get by growing.
-	return items, keyed, gaps || maybe && items&(items-1) != 0
+	return items, keyed, gaps || maybe && oddSize(items)
 }
+
+// oddSize reports whether a list of n items has another size than it would get by
+// growing: that is 1, 2, 4, 8...
+func oddSize(n int) bool { return n&(n-1) != 0 }
 
 // mayBeNil reports whether an expression can give nil.
 func mayBeNil(e ast.Expr) bool {
