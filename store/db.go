@@ -10,7 +10,7 @@ type DB struct {
 	l       *Limits
 	own     *owner
 	frozen  bool // a snapshot that has not been written to
-	keys    runs[keyed]
+	keys    hinted[keyed]
 	due     runs[deadline]
 	expires int
 	written []writtenHash
@@ -52,13 +52,17 @@ func (db *DB) lookUp(key string) keyed {
 	if !db.frozen && db.recent.key == key && key != "" {
 		return db.recent
 	}
-	e, ok := db.keys.Get(keyed{key: key})
-	if !ok {
-		e.key = key
+	e := keyed{key: key}
+	if db.frozen {
+		if found, ok := db.keys.Get(e); ok {
+			e = found
+		}
+		return e
 	}
-	if !db.frozen {
-		db.recent = e
+	if at, i, ok := db.keys.find(e, key); ok {
+		e = at.b.items()[i]
 	}
+	db.recent = e
 	return e
 }
 
@@ -74,7 +78,7 @@ func (db *DB) Write(key string) *Object {
 		db.thaw()
 		e.o = e.o.fork()
 		e.o.own.Store(db.own)
-		db.keys.ref(e).o = e.o
+		db.keys.ref(e, e.key).o = e.o
 		db.recent = e
 	}
 	db.noteHash(e)
@@ -90,7 +94,7 @@ func (db *DB) Put(key string, o *Object) {
 		o = o.Clone()
 	}
 	e := keyed{key, o}
-	at, i, found := db.keys.find(e)
+	at, i, found := db.keys.find(e, key)
 	if found {
 		slot := &db.keys.mutable(at).items()[i]
 		db.unindex(*slot)

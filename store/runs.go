@@ -30,10 +30,11 @@ func blockLimit(n int) int {
 	return blockSizes[2]
 }
 
-// run is what the outer tree holds: a block, a lower bound of its elements and their count.
+// run is what the outer tree holds: a block, a lower bound of its elements, and where
+// their count stands.
 type run[T any] struct {
 	first T
-	n     int
+	id    int32 // in runs.counts
 	b     *block[T]
 }
 
@@ -43,8 +44,8 @@ type run[T any] struct {
 // Invariants. No block in a tree is empty. Every bound is greater than all elements
 // of the runs before it, and not greater than the elements of its own run; the head's
 // bound is never looked at by searches and may be too great (see rekeyHead). The
-// counts in the tree are exact but for head and tail, whose blocks are asked: so a
-// push at the end or a pop at the start does not touch the tree.
+// counts are exact but for head and tail, whose blocks are asked; they stand beside the
+// tree, which a change of a run's length does not touch.
 //
 // Measured at 1,000,000 elements of 24 bytes, against tidwall/btree v1.8.2: insert rising
 // 72 ns (175), random 940 (510), pop and push 88 (233), look up 1.5 us (1.8), rank 4 us
@@ -57,6 +58,7 @@ type runs[T ordered[T]] struct {
 	n          int
 	head, tail *block[T]
 	tree       *btree.BTreeG[run[T]]
+	counts     counts // of the runs in the tree
 }
 
 const treeDegree = 32
@@ -73,6 +75,7 @@ func (r *runs[T]) Len() int { return r.n }
 func (r *runs[T]) fork() runs[T] {
 	c := *r
 	c.own = new(owner)
+	c.counts.shared = true
 	if r.tree != nil {
 		shallow := *r.tree // Clone writes to its receiver
 		c.tree = shallow.Clone()
@@ -84,6 +87,7 @@ func (r *runs[T]) fork() runs[T] {
 func (r *runs[T]) Clone() runs[T] {
 	c := r.fork()
 	r.own = new(owner)
+	r.counts.shared = true
 	if r.tree != nil {
 		r.tree = r.tree.Clone()
 	}
@@ -150,7 +154,7 @@ func (r *runs[T]) count(it run[T]) int {
 	if it.b == r.head || it.b == r.tail {
 		return it.b.len()
 	}
-	return it.n
+	return int(r.counts.of[it.id])
 }
 
 // Get returns the element that equals x.
@@ -202,11 +206,12 @@ func (r *runs[T]) locate(i int) (at run[T], k int) {
 			if it.b == r.head {
 				return true
 			}
-			if i < it.n {
+			n := r.count(it)
+			if i < n {
 				at, k = it, i
 				return false
 			}
-			i -= it.n
+			i -= n
 			return true
 		})
 		return at, k
@@ -216,11 +221,12 @@ func (r *runs[T]) locate(i int) (at run[T], k int) {
 		if it.b == r.tail {
 			return true
 		}
-		if left <= it.n {
-			at, k = it, it.n-left
+		n := r.count(it)
+		if left <= n {
+			at, k = it, n-left
 			return false
 		}
-		left -= it.n
+		left -= n
 		return true
 	})
 	return at, k
@@ -240,14 +246,14 @@ func (r *runs[T]) before(b *block[T]) (sum int) {
 	case r.tail:
 		return r.n - r.tail.len()
 	}
-	head := r.head
+	head, counts := r.head, r.counts.of
 	sum = head.len()
 	r.tree.Ascend(func(it run[T]) bool {
 		if it.b == b {
 			return false
 		}
 		if it.b != head {
-			sum += it.n
+			sum += int(counts[it.id])
 		}
 		return true
 	})
@@ -345,7 +351,7 @@ func (r *runs[T]) check() error {
 		items := it.b.items()
 		switch {
 		case len(items) == 0 || r.count(it) != len(items):
-			err = fmt.Errorf("runs: run counts %d, has %d elements", it.n, len(items))
+			err = fmt.Errorf("runs: run counts %d, has %d elements", r.count(it), len(items))
 		case it.b != r.head && items[0].compare(it.first) < 0:
 			err = fmt.Errorf("runs: element below its run's bound")
 		case prev != nil && (*prev).compare(it.first) >= 0 && it.b != r.head:

@@ -71,7 +71,7 @@ func (r *runs[T]) mutable(at run[T]) *block[T] {
 	b := newBlock(r.own, n+min(n/16+1, 16), at.b.items()...)
 	if r.tree != nil {
 		at = r.entry(at)
-		r.tree.ReplaceOrInsert(run[T]{at.first, n, b})
+		r.tree.ReplaceOrInsert(run[T]{at.first, at.id, b})
 	}
 	if r.head == at.b {
 		r.head = b
@@ -82,10 +82,10 @@ func (r *runs[T]) mutable(at run[T]) *block[T] {
 	return b
 }
 
-// counted brings the tree's count of a changed run up to date.
+// counted brings the count of a changed run up to date.
 func (r *runs[T]) counted(at run[T], b *block[T]) {
 	if b != r.head && b != r.tail {
-		r.tree.ReplaceOrInsert(run[T]{at.first, b.len(), b})
+		r.counts.set(at.id, b.len())
 	}
 }
 
@@ -121,13 +121,19 @@ func (r *runs[T]) insert(at run[T], i int, x T) {
 	r.counted(at, b)
 }
 
+// add puts a new run into the tree.
+func (r *runs[T]) add(first T, b *block[T]) {
+	r.tree.ReplaceOrInsert(run[T]{first, r.counts.add(b.len()), b})
+}
+
 // divide makes room for x at position i of a full run. It says whether x has been
 // placed on the way; if not, the place of x has to be looked up again. Inserts in
 // rising order leave full blocks behind, also when they are not at the very end.
 func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 	if r.tree == nil {
 		r.tree = newTree[T]()
-		r.tree.ReplaceOrInsert(run[T]{r.head.items()[0], r.head.len(), r.head})
+		r.counts = counts{}
+		r.add(r.head.items()[0], r.head)
 	}
 	if at.b == r.head {
 		r.rekeyHead()
@@ -140,7 +146,7 @@ func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 		return true
 	case i == 0 && at.b == r.head:
 		b := newBlock(r.own, limit/8, x)
-		r.tree.ReplaceOrInsert(run[T]{x, 1, b})
+		r.add(x, b)
 		r.head = b
 		return true
 	case i >= n-n/8:
@@ -154,8 +160,9 @@ func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 // rekeyHead makes the head's bound and count in the tree exact, so that other runs may
 // be put next to it.
 func (r *runs[T]) rekeyHead() {
-	r.tree.DeleteMin()
-	r.tree.ReplaceOrInsert(run[T]{r.head.items()[0], r.head.len(), r.head})
+	old, _ := r.tree.DeleteMin()
+	r.counts.set(old.id, r.head.len())
+	r.tree.ReplaceOrInsert(run[T]{r.head.items()[0], old.id, r.head})
 }
 
 // putAfter places x, which is greater than the elements of the full run at, at the
@@ -166,11 +173,12 @@ func (r *runs[T]) putAfter(at run[T], x T, limit int) {
 		b := r.mutable(next)
 		b.insert(0, x)
 		r.tree.Delete(next)
-		r.tree.ReplaceOrInsert(run[T]{x, b.len(), b})
+		r.tree.ReplaceOrInsert(run[T]{x, next.id, b})
+		r.counted(next, b)
 		return
 	}
 	b := newBlock(r.own, limit, x)
-	r.tree.ReplaceOrInsert(run[T]{x, 1, b})
+	r.add(x, b)
 	if at.b == r.tail {
 		r.tail = b
 		r.counted(at, at.b)
@@ -186,8 +194,8 @@ func (r *runs[T]) split(at run[T], i, limit int) {
 	if r.tail == left {
 		r.tail = right
 	}
-	r.tree.ReplaceOrInsert(run[T]{at.first, left.len(), left})
-	r.tree.ReplaceOrInsert(run[T]{right.items()[0], right.len(), right})
+	r.counts.set(at.id, left.len())
+	r.add(right.items()[0], right)
 }
 
 // next returns the run after a complete one.
@@ -271,7 +279,7 @@ func (r *runs[T]) remove(at run[T], i, j int) {
 	r.counted(at, b)
 	// Neighbours are looked at now and then only: whenever half of what was left is gone.
 	if n := b.len(); n&(n-1) == 0 && n <= blockLimit(r.n)/4 {
-		r.merge(r.entry(run[T]{at.first, n, b}))
+		r.merge(r.entry(run[T]{at.first, at.id, b}))
 	}
 }
 
@@ -281,8 +289,17 @@ func (r *runs[T]) drop(at run[T]) {
 		r.head, r.tail = nil, nil
 		return
 	}
-	r.tree.Delete(r.entry(at))
+	gone, _ := r.tree.Delete(r.entry(at))
+	r.counts.drop(gone.id)
+	r.retire(at.b)
 	r.settleEnds()
+}
+
+// retire empties a block that is no part of r any more, in case a hint holds it.
+func (r *runs[T]) retire(b *block[T]) {
+	if b.own == r.own {
+		b.base, b.lo = nil, 0
+	}
 }
 
 // settleEnds sets head and tail after a run has gone, and drops a tree of one run.
@@ -312,6 +329,8 @@ func (r *runs[T]) join(left, right run[T]) {
 		b.insert(b.len(), x)
 	}
 	r.tree.Delete(right)
-	r.tree.ReplaceOrInsert(run[T]{left.first, b.len(), b})
+	r.counts.drop(right.id)
+	r.retire(right.b)
+	r.counts.set(left.id, b.len())
 	r.settleEnds()
 }

@@ -10,7 +10,7 @@ import (
 type ZSetObj struct {
 	l       *Limits
 	order   runs[scored]
-	members *runs[indexed]
+	members *hinted[indexed]
 	skip    bool // reported as "skiplist"
 }
 
@@ -100,6 +100,9 @@ func (z *ZSetObj) Expect(members, maxLen int) {
 //
 // As on a server a "listpack" has no negative zero, and an equal score is not replaced.
 func (z *ZSetObj) Set(member string, score float64) (old float64, existed bool) {
+	if z.members != nil {
+		return z.setIndexed(member, score)
+	}
 	e, existed := z.find(member)
 	if !existed {
 		z.add(keep(member), score)
@@ -108,11 +111,22 @@ func (z *ZSetObj) Set(member string, score float64) (old float64, existed bool) 
 	if e.score != score {
 		z.order.Delete(e)
 		z.order.Set(scored{z.clean(score), e.member})
-		if z.members != nil {
-			z.members.ref(indexed{member: member}).score = z.clean(score)
-		}
 	}
 	return e.score, true
+}
+
+func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed bool) {
+	p := z.members.ref(indexed{member: member}, member)
+	if p == nil {
+		z.add(keep(member), score)
+		return 0, false
+	}
+	if old = p.score; old != score {
+		z.order.Delete(scored{old, p.member})
+		p.score = z.clean(score)
+		z.order.Set(scored{p.score, p.member})
+	}
+	return old, true
 }
 
 func (z *ZSetObj) add(member string, score float64) {
@@ -221,8 +235,8 @@ func (z *ZSetObj) AscendSorted(from string, f func(member string, score float64)
 	index.AscendFrom(indexed{member: from}, func(m indexed) bool { return f(m.member, m.score) })
 }
 
-func (z *ZSetObj) index() *runs[indexed] {
-	index := &runs[indexed]{}
+func (z *ZSetObj) index() *hinted[indexed] {
+	index := &hinted[indexed]{}
 	z.order.Ascend(0, func(e scored) bool {
 		index.Set(indexed{e.member, e.score})
 		return true
