@@ -46,8 +46,18 @@ func (c *Call) intArg(i int) (n int64, bad *resp.Value) {
 
 // parseFloat parses a double as C's strtod does over the whole of s; nan is refused.
 func parseFloat(s string) (float64, bool) {
-	if s == "" || strings.ContainsAny(s, "_ \t\r\n\v\f") {
+	switch s {
+	case "-inf":
+		return math.Inf(-1), true
+	case "+inf", "inf":
+		return math.Inf(1), true
+	case "":
 		return 0, false
+	}
+	for i := range len(s) {
+		if c := s[i]; c == '_' || c <= ' ' {
+			return 0, false
+		}
 	}
 	if hasHexPrefix(s) && !strings.ContainsAny(s, "pP") {
 		s += "p0" // C takes hex without an exponent, Go does not

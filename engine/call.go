@@ -44,6 +44,17 @@ func (c *Call) proto() int {
 	return c.Sess.proto
 }
 
+// values returns n null values for the elements of the reply. Those of a client's own
+// command are used again once its reply is encoded.
+func (c *Call) values(n int) []resp.Value {
+	used := len(c.elems)
+	if c.Sess.conn == nil || !c.canBlock() || n > cap(c.elems)-used {
+		return make([]resp.Value, n)
+	}
+	c.elems = c.elems[:used+n]
+	return c.elems[used : used+n : used+n]
+}
+
 // canBlock reports whether a blocking command may wait here.
 func (c *Call) canBlock() bool { return c.script == nil && !c.inExec }
 

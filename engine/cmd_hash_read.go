@@ -88,7 +88,7 @@ func hmget(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	out := make([]resp.Value, len(c.Args)-2)
+	out := c.values(len(c.Args) - 2)
 	for i, field := range c.Args[2:] {
 		out[i] = fieldReply(h, field)
 	}
@@ -169,7 +169,7 @@ func (c *Call) hashElems(fields, values bool) (out []resp.Value, bad *resp.Value
 	if fields && values {
 		size *= 2
 	}
-	out = make([]resp.Value, 0, size)
+	out = c.values(size)[:0]
 	h.Ascend(func(field, value string) bool {
 		if fields {
 			out = append(out, resp.Bulk(field))

@@ -146,7 +146,7 @@ func (c *Call) lpop(key string, v *store.ListObj, fromTail bool, count int64) []
 	if fromTail {
 		pop, event = v.PopTail, "rpop"
 	}
-	out := make([]resp.Value, min(count, int64(v.Len())))
+	out := c.values(int(min(count, int64(v.Len()))))
 	for i := range out {
 		out[i] = resp.Bulk(pop())
 	}
@@ -215,7 +215,7 @@ func lrange(c *Call) resp.Value {
 		return resp.Array()
 	}
 	from, to := listSpan(o.List(), start, stop)
-	out := make([]resp.Value, 0, to-from)
+	out := c.values(to - from)[:0]
 	if from < to {
 		o.List().Ascend(from, func(elem string) bool {
 			out = append(out, resp.Bulk(elem))

@@ -154,12 +154,12 @@ func smembers(c *Call) resp.Value {
 	case o == nil:
 		return resp.Set()
 	}
-	return resp.Set(members(o.Set())...)
+	return resp.Set(c.members(o.Set())...)
 }
 
 // members is the members of a set in its order.
-func members(s *store.SetObj) []resp.Value {
-	out := make([]resp.Value, 0, s.Len())
+func (c *Call) members(s *store.SetObj) []resp.Value {
+	out := c.values(s.Len())[:0]
 	s.Ascend(func(member string) bool {
 		out = append(out, resp.Bulk(member))
 		return true

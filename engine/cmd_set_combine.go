@@ -181,7 +181,7 @@ func sunion(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	return resp.Set(members(c.union(sets).Set())...)
+	return resp.Set(c.members(c.union(sets).Set())...)
 }
 
 // sunionstore: SUNIONSTORE destination key [key ...]
@@ -216,7 +216,7 @@ func sdiff(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	return resp.Set(members(c.diff(sets).Set())...)
+	return resp.Set(c.members(c.diff(sets).Set())...)
 }
 
 // sdiffstore: SDIFFSTORE destination key [key ...]

@@ -297,7 +297,7 @@ func getex(c *Call) resp.Value {
 
 // mget: MGET key [key ...]
 func mget(c *Call) resp.Value {
-	out := make([]resp.Value, len(c.Args)-1) // nulls
+	out := c.values(len(c.Args) - 1) // nulls
 	for i, key := range c.Args[1:] {
 		if o := c.read(key); o != nil && o.Type() == store.String {
 			out[i] = resp.Bulk(o.Str())

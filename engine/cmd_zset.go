@@ -268,7 +268,7 @@ func zmscore(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	out := make([]resp.Value, len(c.Args)-2)
+	out := c.values(len(c.Args) - 2)
 	for i, member := range c.Args[2:] {
 		out[i] = zscoreOf(o, member)
 	}

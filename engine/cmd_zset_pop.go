@@ -65,7 +65,7 @@ func (c *Call) zpop(key string, z *store.ZSetObj, fromMax bool, count int64) []r
 		pop, event = z.PopMax, "zpopmax"
 	}
 	n := int(min(count, int64(z.Len())))
-	out := make([]resp.Value, 0, 2*n)
+	out := c.values(2 * n)[:0]
 	for range n {
 		member, score, _ := pop()
 		out = append(out, resp.Bulk(member), resp.Double(score))

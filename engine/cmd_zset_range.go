@@ -119,7 +119,7 @@ func (c *Call) zrange(by zorder, way zdirection) resp.Value {
 		return resp.Array()
 	}
 	from, n := q.locate(o)
-	return zreply(o.ZSet(), from, n, q.way == zReverse, q.withScores)
+	return c.zreply(o.ZSet(), from, n, q.way == zReverse, q.withScores)
 }
 
 // zrangestore: ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]
@@ -315,15 +315,15 @@ func zwalk(z *store.ZSetObj, from, n int, rev bool, f func(member string, score 
 }
 
 // zreply is n members from index from on as a reply.
-func zreply(z *store.ZSetObj, from, n int, rev, withScores bool) resp.Value {
+func (c *Call) zreply(z *store.ZSetObj, from, n int, rev, withScores bool) resp.Value {
 	if !withScores {
-		out := make([]resp.Value, 0, n)
+		out := c.values(n)[:0]
 		zwalk(z, from, n, rev, func(member string, _ float64) {
 			out = append(out, resp.Bulk(member))
 		})
 		return resp.Array(out...)
 	}
-	out := make([]resp.Value, 0, 2*n)
+	out := c.values(2 * n)[:0]
 	zwalk(z, from, n, rev, func(member string, score float64) {
 		out = append(out, resp.Bulk(member), resp.Double(score))
 	})

@@ -41,7 +41,7 @@ func zrandmember(c *Call) resp.Value {
 	}
 	z := o.ZSet()
 	if count > 1 && count >= int64(z.Len()) {
-		return zreply(z, z.Len()-1, z.Len(), true, withScores) // as on the server
+		return c.zreply(z, z.Len()-1, z.Len(), true, withScores) // as on the server
 	}
 	var out []resp.Value
 	for _, i := range c.pickIndexes(z.Len(), count) {

@@ -102,6 +102,10 @@ func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
 // call is the only way to a handler: from connections, EXEC and scripts.
 func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inExec bool) resp.Value {
 	c := &co.calls[co.depth]
+	if co.depth == 0 && len(co.elems) > 0 {
+		clear(co.elems) // it must not hold on to what it refers to
+		co.elems = co.elems[:0]
+	}
 	co.depth++
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
 	v := spec.run(c)

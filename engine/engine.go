@@ -60,7 +60,8 @@ type core struct {
 	stats         serverStats
 	calls         [8]Call // the calls under way, outermost first
 	depth         int
-	lastCall      *Spec // the command that ran last; its time is not booked yet
+	elems         []resp.Value // of the reply of the client's command under way, see Call.values
+	lastCall      *Spec        // the command that ran last; its time is not booked yet
 	cursors       cursorTable
 	builtin       *Client // Engine.Do's
 
@@ -107,10 +108,14 @@ func New(cfg Config) (*Engine, error) {
 	}
 	co.scripts = newScriptCache()
 	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
+	co.elems = make([]resp.Value, 0, maxReusedElems)
 	co.tick()
 	co.startTime = co.now
 	return e, nil
 }
+
+// maxReusedElems bounds the memory that is kept for replies: 64 bytes each.
+const maxReusedElems = 128
 
 // lock begins a turn: alone, and not while DEBUG SLEEP stalls the server.
 func (e *Engine) lock() {
