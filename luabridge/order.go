@@ -151,15 +151,23 @@ func (t *keyTable) grow(key lua.LValue) {
 		ints++
 	}
 	size, inArray := arraySize(counts[:], ints)
-	old := t.nodes
 	t.array = max(t.array, size)
-	t.setSize(total - inArray)
+	t.move(total - inArray)
+	t.insert(key)
+}
+
+// reinsert is what becomes of the hash part when the array part changes its size.
+func (t *keyTable) reinsert() { t.move(len(t.nodes)) }
+
+// move puts all keys into a hash part for n of them, as Lua does from the last to the first.
+func (t *keyTable) move(n int) {
+	old := t.nodes
+	t.setSize(n)
 	for i := len(old) - 1; i >= 0; i-- {
 		if old[i].key != nil {
 			t.insert(old[i].key)
 		}
 	}
-	t.insert(key)
 }
 
 // arraySize picks the largest power of two of which more than half is used.
@@ -185,6 +193,9 @@ func arraySize(counts []int, ints int) (size, used int) {
 type sizeHint struct {
 	array, hash int // sizes of both parts that the constructor asked for
 	late        int // how many other fields were there before the first element
+	// moved tells that the array part was made larger when the constructor's fields were
+	// there: they were put in anew.
+	moved bool
 }
 
 func (sizeHint) String() string       { return "nil" }
@@ -257,9 +268,16 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 			model.insert(number(int64(i)))
 		}
 	}
-	for key != lua.LNil {
+	for n := 0; key != lua.LNil; n++ {
+		if hint.moved && n == hint.hash {
+			model.reinsert()
+			hint.moved = false
+		}
 		model.insert(key)
 		key, _ = t.Next(key)
+	}
+	if hint.moved {
+		model.reinsert()
 	}
 	keys := make([]lua.LValue, 0, len(model.nodes))
 	for _, node := range model.nodes {

@@ -290,7 +290,8 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 	return table
 }
 
-// contents counts a constructor's items (-1: not known) and fields. gaps tells that
+// contents counts a constructor's items and fields. A count of -1-n means n items and
+// those of an open call behind them. gaps tells that
 // items may be nil, or keys numbers, in a way that decides what "#" gives.
 func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 	maybe := false
@@ -306,7 +307,7 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 		gaps = gaps || isNil
 		maybe = maybe || mayBeNil(f.Value)
 		if i == len(e.Fields)-1 && multiple(f.Value) {
-			return -1, keyed, true
+			return -items, keyed, true
 		}
 	}
 	return items, keyed, gaps || maybe && oddSize(items)

@@ -320,12 +320,14 @@ func luaSpread(L *lua.LState) int {
 }
 
 // luaSized notes how many items and fields a constructor has: the order in which Lua
-// walks the table depends on it, and where it ends. Items of -1 is "all there are".
+// walks the table depends on it, and where it ends. Items of -1-n are n and all that
+// an open call gave.
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
 	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3)}
-	if hint.array < 0 {
+	if fixed := -1 - hint.array; fixed >= 0 {
 		hint.array = table.Len()
+		hint.moved = hint.array > fixed
 	}
 	table.Metatable = hint
 	L.Push(table)
