@@ -74,7 +74,6 @@
 //     sums and powers, and in products of a positive constant with a variable.
 //     The server compiles 0 and -0 of one function to one constant, the first it
 //     meets; here each is itself.
-//   - inf % 2, or another power of two, is nan, not -nan.
 //   - The variable that an error names can be missing ('?').
 //
 // Others:

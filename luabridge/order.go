@@ -228,7 +228,17 @@ func sizeHintOf(t *lua.LTable) sizeHint {
 	if h.hash > 0 {
 		room = 1 << bits.Len(uint(h.hash-1))
 	}
-	for key, _ := t.Next(arrayEnd(t.MaxN())); key != lua.LNil; key, _ = t.Next(key) {
+	last := t.MaxN()
+	for i := h.array + 1; i <= last && room >= 0; i++ {
+		if t.RawGetInt(i) != lua.LNil {
+			room--
+		}
+	}
+	if room < 0 {
+		h.array = 0
+		return h
+	}
+	for key, _ := t.Next(arrayEnd(last)); key != lua.LNil; key, _ = t.Next(key) {
 		if room--; room < 0 {
 			h.array = 0
 			break
@@ -307,8 +317,11 @@ func border(t *lua.LTable) int {
 	size := 1 << bits.Len(uint(n-1))
 	_, known := t.Metatable.(sizeHint)
 	hint := sizeHintOf(t)
-	if n <= hint.array {
+	switch {
+	case n <= hint.array:
 		size = hint.array
+	case hint.array > 0 && t.RawGetInt(hint.array) != lua.LNil: // the rest is in the hash part
+		return hashBorder(t, hint.array)
 	}
 	if (n > 2 || known && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
 		return 0
@@ -321,6 +334,23 @@ func border(t *lua.LTable) int {
 	for size-low > 1 {
 		if m := (low + size) / 2; t.RawGetInt(m) == lua.LNil {
 			size = m
+		} else {
+			low = m
+		}
+	}
+	return low
+}
+
+// hashBorder goes on from i, the end of a full array part, as Lua does: in steps that
+// double, and then back by halves.
+func hashBorder(t *lua.LTable, i int) int {
+	low, high := i, i+1
+	for t.RawGetInt(high) != lua.LNil {
+		low, high = high, 2*high
+	}
+	for high-low > 1 {
+		if m := (low + high) / 2; t.RawGetInt(m) == lua.LNil {
+			high = m
 		} else {
 			low = m
 		}

@@ -1,7 +1,6 @@
 package luabridge
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -215,13 +214,13 @@ func (r *rewriter) single(list []ast.Expr) []ast.Expr {
 }
 
 // arith sends to helpers what the machine computes otherwise than Lua. Lua's "%" is
-// a - floor(a/b)*b, the machine's an exact remainder; they agree for divisors that
-// are powers of two. And the machine's results are never negative zero.
+// a - floor(a/b)*b, the machine's an exact remainder. And the machine's results are
+// never negative zero.
 func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 	helper := ""
 	switch {
 	case literal(e.Lhs) && literal(e.Rhs) && e.Operator != "%": // computed by the compiler, sign and all
-	case e.Operator == "%" && (literal(e.Lhs) || !powerOfTwo(e.Rhs)):
+	case e.Operator == "%":
 		helper = helperMod
 	case e.Operator == "*" && !(positive(e.Lhs) && neverNegated(e.Rhs)) && !(positive(e.Rhs) && neverNegated(e.Lhs)):
 		helper = helperMul
@@ -258,19 +257,6 @@ func positive(e ast.Expr) bool {
 func neverNegated(e ast.Expr) bool {
 	_, ok := e.(*ast.UnaryMinusOpExpr)
 	return !ok
-}
-
-func powerOfTwo(e ast.Expr) bool {
-	n, ok := e.(*ast.NumberExpr)
-	if !ok {
-		return false
-	}
-	f, err := strconv.ParseFloat(n.Value, 64)
-	if err != nil {
-		return false
-	}
-	fraction, _ := math.Frexp(f)
-	return fraction == 0.5
 }
 
 func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
