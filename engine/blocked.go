@@ -141,9 +141,12 @@ func (co *core) serveKey(k watchKey) {
 func (co *core) retry(s *Session) {
 	b := s.held.blocked
 	co.waiters.remove(s)
+	co.running = s
 	v := co.call(s, b.spec, b.args, nil, false)
+	co.running = nil
 	if s.held != nil && s.held.blocked == nil {
 		s.release(v)
+		s.deliverAfter()
 	}
 }
 

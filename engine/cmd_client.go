@@ -17,9 +17,6 @@ var clientCommands = []Spec{
 	{Name: "client|getname", Arity: 2, Flags: NoScript | Loading | Stale, run: clientGetname,
 		Group: "connection", Since: "2.6.9", Complexity: "O(1)",
 		Summary: "Returns the name of the connection."},
-	{Name: "client|getredir", Arity: 2, Flags: NoScript | Loading | Stale, run: clientGetredir,
-		Group: "connection", Since: "6.0.0", Complexity: "O(1)",
-		Summary: "Returns the client ID to which the connection's tracking notifications are redirected."},
 	{Name: "client|help", Arity: 2, Flags: Loading | Stale, run: clientHelp,
 		Group: "connection", Since: "5.0.0", Complexity: "O(1)",
 		Summary: "Returns helpful text about the different subcommands."},
@@ -63,9 +60,6 @@ var clientCommands = []Spec{
 		Summary: "Sets the connection name.",
 		Tips:    []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 		Args:    `connection-name`},
-	{Name: "client|trackinginfo", Arity: 2, Flags: NoScript | Loading | Stale, run: clientTrackinginfo,
-		Group: "connection", Since: "6.2.0", Complexity: "O(1)",
-		Summary: "Returns information about server-assisted client-side caching for the connection."},
 }
 
 var errClientName = resp.Err("ERR Client names cannot contain spaces, newlines or special characters.")
@@ -161,17 +155,6 @@ func (c *Call) onOff(flag *bool) resp.Value {
 // The one capability that the server knows, REDIRECT, is for replicas and
 // failovers; a server that has neither takes note of nothing.
 func clientCapa(*Call) resp.Value { return resp.OK }
-
-// clientGetredir: CLIENT GETREDIR
-func clientGetredir(*Call) resp.Value { return resp.Int(-1) }
-
-// clientTrackinginfo: CLIENT TRACKINGINFO
-func clientTrackinginfo(*Call) resp.Value {
-	return resp.Map(
-		resp.Bulk("flags"), resp.Set(resp.Bulk("off")),
-		resp.Bulk("redirect"), resp.Int(-1),
-		resp.Bulk("prefixes"), resp.Array())
-}
 
 // clientInfo: CLIENT INFO
 func clientInfo(c *Call) resp.Value { return resp.Verbatim(c.describe(c.Sess)) }

@@ -63,6 +63,9 @@ func (s *Session) flags() string {
 		}
 	}
 	add(s.subscribed(), 'P')
+	add(s.track.on, 't')
+	add(s.track.broken, 'R')
+	add(s.track.bcast, 'B')
 	add(s.multi != nil, 'x')
 	add(s.held != nil, 'b')
 	add(s.dirty, 'd')
@@ -131,7 +134,7 @@ func (s *Session) usage(running []string) []lineField {
 		numField("qbuf", s.buffered), numField("qbuf-free", 0), numField("argv-mem", args), numField("multi-mem", queued),
 		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", len(s.out)), numField("oll", 0),
 		numField("omem", pending), numField("tot-mem", s.buffered+args+queued+cap(s.out)+pending),
-		{"events", events}, {"cmd", cmd}, {"user", defaultUser}, numField("redir", -1), numField("resp", s.proto),
+		{"events", events}, {"cmd", cmd}, {"user", defaultUser}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
 		{"lib-name", s.lib.name}, {"lib-ver", s.lib.version},
 		numField("tot-net-in", int(s.bytesIn)), numField("tot-net-out", int(s.bytesOut)), numField("tot-cmds", int(s.commands)),
 	}

@@ -40,6 +40,7 @@ var parameters = []parameter{
 	numberParam("set-max-intset-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxIntsetEntries }),
 	numberParam("set-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackEntries }),
 	numberParam("set-max-listpack-value", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackValue }),
+	numberParam("tracking-table-max-keys", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.trackingMaxKeys }),
 	fixedParam("unixsocket", (*core).unixPath),
 	numberParam("zset-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),
 	memoryParam("zset-max-listpack-value", 0, func(co *core) *int { return &co.limits.ZSetMaxListpackValue }),

@@ -94,6 +94,7 @@ func quit(c *Call) resp.Value {
 func reset(c *Call) resp.Value {
 	s := c.Sess
 	s.endMulti()
+	s.stopTracking()
 	for kind := range subKinds {
 		s.unsubscribeAll(kind)
 	}

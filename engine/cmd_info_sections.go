@@ -121,7 +121,7 @@ func infoClients(co *core, w *infoWriter) {
 	w.num("client_recent_max_input_buffer", maxIn)
 	w.num("client_recent_max_output_buffer", maxOut)
 	w.num("blocked_clients", blocked)
-	w.zeros("tracking_clients")
+	w.num("tracking_clients", int64(co.tracking.clients))
 	w.num("pubsub_clients", subscribed)
 	w.num("watching_clients", watching)
 	w.num("total_watched_keys", int64(len(co.watchers)))
@@ -184,8 +184,11 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("pubsub_patterns", int64(len(co.subs[subPattern].names)))
 	w.num("pubsubshard_channels", int64(len(co.subs[subShard].names)))
 	w.zeros("latest_fork_usec", "total_forks",
-		"migrate_cached_sockets", "slave_expires_tracked_keys", "tracking_total_keys", "tracking_total_items",
-		"tracking_total_prefixes", "unexpected_error_replies")
+		"migrate_cached_sockets", "slave_expires_tracked_keys")
+	w.num("tracking_total_keys", int64(len(co.tracking.names)))
+	w.num("tracking_total_items", int64(co.tracking.items))
+	w.num("tracking_total_prefixes", int64(len(co.tracking.prefixes)))
+	w.zeros("unexpected_error_replies")
 	w.num("total_error_replies", st.errors)
 	w.zeros("dump_payload_sanitizations")
 	w.num("acl_access_denied_auth", st.authFailures)

@@ -44,6 +44,7 @@ func flushall(c *Call) resp.Value {
 	for i := range c.dbs {
 		c.flush(i)
 	}
+	c.trackFlush()
 	return resp.OK
 }
 
@@ -53,6 +54,7 @@ func flushdb(c *Call) resp.Value {
 		return errSyntax
 	}
 	c.flush(c.dbIndex())
+	c.trackFlush()
 	return resp.OK
 }
 

@@ -110,6 +110,9 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
 	v := spec.run(c)
 	co.depth--
+	if co.tracking.clients > 0 {
+		co.remember(spec, args)
+	}
 	if s.isBlocked() && run == nil {
 		return v // it counts when it is through
 	}
@@ -133,8 +136,20 @@ func (co *core) countError(text string) {
 	co.stats.errorCodes[errCode(text)]++
 }
 
-// touch tells whoever watches a key that it was modified.
+// touch tells whoever watches a key that it was modified by the client whose command
+// runs. What a script changes no client has changed.
 func (co *core) touch(db int, key string) {
+	by := co.running
+	if co.run != nil {
+		by = nil
+	}
+	co.touchBy(by, db, key)
+}
+
+func (co *core) touchBy(by *Session, db int, key string) {
+	if co.tracking.clients > 0 {
+		co.trackChange(by, key)
+	}
 	if len(co.watchers) > 0 {
 		co.touchWatched(watchKey{db, key})
 	}

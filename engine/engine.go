@@ -51,6 +51,7 @@ type core struct {
 	watchers map[watchKey][]*watcher
 	waiters  waiters
 	subs     [subKinds]subscriptions
+	tracking tracking
 	running  *Session // whose command runs just now; nil between commands
 	scripts  *scriptCache
 	lua      *luabridge.Interp
@@ -158,6 +159,7 @@ func (e *Engine) begin() {
 
 // unlock ends a turn.
 func (e *Engine) unlock() {
+	e.core.endTracking()
 	e.core.arm()
 	e.mu.Unlock()
 }
@@ -330,6 +332,7 @@ func (co *core) restore(s *Snapshot) {
 		co.touchAll(i, db)
 		co.dbs[i] = db
 	}
+	co.trackFlush()
 	co.restoreFunctions(s.functions)
 }
 

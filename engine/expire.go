@@ -6,7 +6,7 @@ import "github.com/echomq/echomq-sim/store"
 func (co *core) expireKey(db int, key string) {
 	co.dbs[db].Remove(key)
 	co.stats.expiredKeys++
-	co.touch(db, key)
+	co.touchBy(nil, db, key)
 	co.emit(db, eventExpired, "expired", key)
 }
 
@@ -46,7 +46,7 @@ func (co *core) expireFields(db int, key string) {
 		return
 	}
 	co.stats.expiredFields += int64(len(gone))
-	co.touch(db, key)
+	co.touchBy(nil, db, key)
 	co.emit(db, eventHash, "hexpired", key)
 	if h.Len() == 0 {
 		co.dbs[db].Remove(key)

@@ -48,6 +48,7 @@ func commandGroups() [][]Spec {
 		streamInfoCommands,
 		connCommands,
 		clientCommands,
+		trackingCommands,
 		commandCommands,
 		configCommands,
 		infoCommands,

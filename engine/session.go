@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"github.com/echomq/echomq-sim/resp"
 )
 
@@ -27,6 +29,7 @@ type Session struct {
 	replyOff  bool // CLIENT REPLY OFF
 	skipReply int  // CLIENT REPLY SKIP: 2 while the command itself runs, 1 for the next one
 	noTouch   bool
+	track     clientTracking
 	noEvict   bool
 
 	subs  [subKinds][]string // in the order of subscription
@@ -89,6 +92,7 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	defer e.unlock()
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
 	next = s.runAll(in)
+	s.core.endTracking()
 	s.buffered = in.Buffered()
 	out, s.out = s.out, spare[:0]
 	s.count(&s.bytesOut, &s.core.stats.bytesOut, len(out))
@@ -150,6 +154,7 @@ func (s *Session) drop() {
 	}
 	s.gone = true
 	s.unwatch()
+	s.stopTracking()
 	for kind := range subKinds {
 		s.unsubscribeAll(kind)
 	}
@@ -170,6 +175,9 @@ func (s *Session) process(args []string) {
 	co.running = nil
 	co.tick()
 	co.charge(started)
+	if s.track.caching && s.multi == nil && s.lastCmd != nil && !strings.HasPrefix(s.lastCmd.Name, "client") {
+		s.track.caching = false
+	}
 	switch {
 	case co.stalled:
 		s.holdUntilStallEnds(v)

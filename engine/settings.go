@@ -16,6 +16,7 @@ type settings struct {
 	maxClients       int
 	maxMemory        int64 // bytes, 0: no limit
 	busyReplyMs      int64
+	trackingMaxKeys  int64 // 0 is no limit
 	protoMaxBulkLen  int64
 	enableDebug      string // yes, no or local
 	queryBufferLimit int64
@@ -27,6 +28,7 @@ func newSettings(co *core) *settings {
 		requirePass:      co.cfg.Password,
 		maxClients:       10000,
 		busyReplyMs:      5000,
+		trackingMaxKeys:  1_000_000,
 		protoMaxBulkLen:  512 << 20,
 		enableDebug:      cmp.Or(co.cfg.EnableDebug, "no"),
 		queryBufferLimit: 1 << 30,
