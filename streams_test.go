@@ -108,6 +108,7 @@ type streamClient struct {
 	id      string
 	blocked bool
 	closed  bool
+	told    bool // that it was closed
 	got     []byte
 }
 
@@ -181,7 +182,7 @@ func (p *streamPlayer) collect(asked int, out *strings.Builder) {
 	for n := range p.clients {
 		p.rest(n)
 		c := p.clients[n]
-		if c == nil {
+		if c == nil || c.told {
 			continue
 		}
 		for i, other := range p.clients {
@@ -194,8 +195,7 @@ func (p *streamPlayer) collect(asked int, out *strings.Builder) {
 		}
 		if c.closed {
 			fmt.Fprintf(out, "%d< closed\n", n)
-			p.clients[n] = nil
-			continue
+			c.told = true
 		}
 		c.got = nil
 	}
@@ -204,7 +204,7 @@ func (p *streamPlayer) collect(asked int, out *strings.Builder) {
 // rest has a client read everything, unless it is blocked.
 func (p *streamPlayer) rest(n int) {
 	c := p.clients[n]
-	if c == nil || c.blocked && p.isBlocked(c) {
+	if c == nil || c.closed || c.blocked && p.isBlocked(c) {
 		return
 	}
 	c.blocked = false
