@@ -19,6 +19,7 @@ func commandGroups() [][]Spec {
 		hashTTLValueCommands,
 		keyCommands,
 		expireCommands,
+		dumpCommands,
 		scanCommands,
 		objectCommands,
 		memoryCommands,
@@ -51,6 +52,7 @@ func commandGroups() [][]Spec {
 		commandCommands,
 		configCommands,
 		infoCommands,
+		saveCommands,
 		debugCommands,
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package rdb
 
 // LZF is the compression in RDB strings. A control byte below 32 copies that many
 // bytes and one more as they are; any other repeats bytes already written: its upper
@@ -105,7 +105,7 @@ func lzfExpand(s string, size uint64) (string, bool) {
 	if size > uint64(len(s))*(lzfMaxRepeat+1) { // more than any input can give
 		return "", false
 	}
-	out := make([]byte, 0, size)
+	out := make([]byte, 0, min(size, 4*uint64(len(s)))) // what a broken payload claims is not taken on trust
 	for len(s) > 0 {
 		c := int(s[0])
 		s = s[1:]
