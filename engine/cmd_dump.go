@@ -72,7 +72,7 @@ func restore(c *Call) resp.Value {
 		return errBadValue
 	}
 	if ttl != 0 && !opt.absTTL {
-		ttl += c.ms() // wraps, as on a server
+		ttl = min(ttl, math.MaxInt64-c.ms()) + c.ms()
 	}
 	if ttl != 0 && ttl <= c.ms() {
 		c.removeReplaced(key)

@@ -26,11 +26,11 @@ func Dump(o *store.Object) string {
 // Restore is the value of a payload of DUMP, made under limits that the caller keeps. The
 // error is ErrSeal, or an *Error that tells what is broken.
 func Restore(payload string, l *store.Limits) (*store.Object, error) {
-	body, ok := open(payload)
-	if !ok {
+	if _, ok := open(payload); !ok {
 		return nil, ErrSeal
 	}
-	r := valueReader{reader: reader{s: body, what: "type"}, l: l}
+	// As on a server a value may run into the version and checksum.
+	r := valueReader{reader: reader{s: payload, what: "type"}, l: l}
 	t := r.byte()
 	o := r.value(t)
 	if r.empty {
