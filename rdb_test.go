@@ -149,7 +149,7 @@ func TestRDBFieldDeadlines(t *testing.T) {
 	if err := srv.LoadRDB(&file); err != nil {
 		t.Fatal(err)
 	}
-	if got := resp.Format(srv.Do("HTTL", "h", "FIELDS", "2", "f", "g")); got != "*\n  :100\n  :-1\n" {
+	if got := strings.TrimSpace(resp.Format(srv.Do("HTTL", "h", "FIELDS", "2", "f", "g"))); got != "*\n  :100\n  :-1" {
 		t.Errorf("HTTL: %s", got)
 	}
 	if got := srv.Do("DEBUG", "RELOAD"); got.Str != "OK" {
