@@ -29,6 +29,10 @@ type Config struct {
 	Seed int64
 	// EnableDebug says who may use DEBUG: "no" (or empty), "local" or "yes".
 	EnableDebug string
+	// SaveFile is the path of the RDB file that SAVE, BGSAVE and Server.Save write. Empty
+	// means that they fail: a simulator leaves no files behind that nobody asked for.
+	// DEBUG RELOAD goes by way of this file, or of memory if there is none.
+	SaveFile string
 	// Log receives what a server would write to its log, redis.log included; nil
 	// drops it. It must not call back into the server.
 	Log func(level engine.LogLevel, message string)
@@ -48,7 +52,7 @@ func (c *Config) Validate() error {
 
 func (c *Config) engine() engine.Config {
 	return engine.Config{Databases: c.Databases, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
-		EnableDebug: c.EnableDebug, Log: c.Log}
+		EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
 }
 
 // Real returns the machine's clock, which inside a testing/synctest bubble is the bubble's.

@@ -1,8 +1,10 @@
 package echomqsim_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	echomqsim "github.com/echomq/echomq-sim"
@@ -113,4 +115,32 @@ func ExampleServer_Snapshot() {
 	// Output:
 	// 101
 	// 99
+}
+
+// A server's dump.rdb as the data of a test: here one that another server wrote.
+func ExampleServer_LoadRDB() {
+	production, err := echomqsim.New(echomqsim.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer production.Close()
+	production.Do("RPUSH", "jobs", "a", "b")
+	var file bytes.Buffer
+	if err := production.SaveRDB(&file); err != nil {
+		panic(err)
+	}
+
+	srv, err := echomqsim.New(echomqsim.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer srv.Close()
+	if err := srv.LoadRDB(&file); err != nil {
+		panic(err)
+	}
+	fmt.Println(srv.Do("LLEN", "jobs").Int)
+	fmt.Println(srv.LoadRDB(strings.NewReader("REDIS0011\x07\x01k\x00")))
+	// Output:
+	// 2
+	// rdb: at byte 12, module value: modules are not supported
 }

@@ -18,8 +18,9 @@ const module = "github.com/echomq/echomq-sim"
 var mayImport = map[string][]string{
 	"":               {"engine", "resp"},
 	"cmd/echomq-sim": {"", "engine"},
-	"engine":         {"luabridge", "resp", "store"},
+	"engine":         {"luabridge", "rdb", "resp", "store"},
 	"luabridge":      {"resp"},
+	"rdb":            {"resp", "store"}, // values to bytes and back; resp has the text of doubles
 	"resp":           {},
 	"store":          {},
 	"scripts":        {},

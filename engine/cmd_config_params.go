@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -20,6 +21,8 @@ var parameters = []parameter{
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
 	fixedParam("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
+	savePathParam("dbfilename", filepath.Base),
+	savePathParam("dir", absoluteDir),
 	fixedParam("enable-debug-command", func(co *core) string { return co.set.enableDebug }),
 	numberParam("hash-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
 	memoryParam("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
@@ -70,6 +73,27 @@ func findParameter(name string) *parameter {
 // fixedParam is a parameter that only the start of the server sets.
 func fixedParam(name string, get func(co *core) string) parameter {
 	return parameter{name: name, get: get}
+}
+
+// savePathParam is a parameter that tells a part of the path of Config.SaveFile, nothing
+// if there is none. The server lets no client change it, unless it is told to.
+func savePathParam(name string, part func(path string) string) parameter {
+	return parameter{name: name,
+		get: func(co *core) string {
+			if co.cfg.SaveFile == "" {
+				return ""
+			}
+			return part(co.cfg.SaveFile)
+		},
+		set: func(*core, string) string { return "can't set protected config" }}
+}
+
+func absoluteDir(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return filepath.Dir(path)
+	}
+	return dir
 }
 
 // textParam is a parameter that takes any string.

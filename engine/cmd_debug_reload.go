@@ -1,13 +1,18 @@
 package engine
 
 import (
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
 
 // debugReload: DEBUG RELOAD [MERGE] [NOFLUSH] [NOSAVE]
 //
-// What the server would write to its file is kept in memory.
+// What the server would write to its file is kept in memory, unless there is a
+// Config.SaveFile.
 func debugReload(c *Call) resp.Value {
 	merge, keep, save := false, false, true
 	for i := 2; i < len(c.Args); i++ {
@@ -23,21 +28,54 @@ func debugReload(c *Call) resp.Value {
 		}
 	}
 	if save {
-		c.saved = c.snapshot()
+		if err := c.saveForReload(); err != nil {
+			c.log(LogWarning, err.Error())
+			return errSave
+		}
+	}
+	s, err := c.readSaved()
+	if err == nil && keep && !merge {
+		err = c.clashes(s)
 	}
 	switch {
-	case c.saved == nil, keep && !merge && c.clashes(c.saved):
-		return resp.Err("ERR Error trying to load the RDB dump, check server logs")
+	case err != nil:
+		c.log(LogWarning, err.Error())
+		return resp.Err("ERR Error trying to load the RDB dump, check server logs.")
 	case keep:
-		c.merge(c.saved)
+		c.merge(s)
 	default:
-		c.restore(c.saved)
+		c.restore(s)
 	}
 	return resp.OK
 }
 
-// clashes reports whether a key or library of a snapshot exists already.
-func (co *core) clashes(s *Snapshot) bool {
+func (co *core) saveForReload() error {
+	if co.cfg.SaveFile != "" {
+		return co.saveFile()
+	}
+	var file strings.Builder
+	err := co.snapshot().WriteRDB(&file)
+	if err == nil {
+		co.reload = file.String()
+		co.saved()
+	}
+	return err
+}
+
+// readSaved reads what was saved last.
+func (co *core) readSaved() (*Snapshot, error) {
+	if co.cfg.SaveFile == "" {
+		return co.readRDB(co.reload)
+	}
+	file, err := os.ReadFile(co.cfg.SaveFile)
+	if err != nil {
+		return nil, err
+	}
+	return co.readRDB(string(file))
+}
+
+// clashes is the error of a snapshot of which a key or library exists already.
+func (co *core) clashes(s *Snapshot) error {
 	for i := range s.dbs {
 		clash := false
 		s.install(i).Ascend("", func(key string, _ *store.Object) bool {
@@ -45,11 +83,13 @@ func (co *core) clashes(s *Snapshot) bool {
 			return !clash
 		})
 		if clash {
-			return true
+			return fmt.Errorf("engine: a key of database %d exists already", i)
 		}
 	}
-	_, bad := co.functions.join(s.functions, false)
-	return bad != nil
+	if _, bad := co.functions.join(s.functions, false); bad != nil {
+		return fmt.Errorf("engine: %s", bad.Str)
+	}
+	return nil
 }
 
 // merge adds the keys and libraries of a snapshot to what is there; where both

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/echomq/echomq-sim/luabridge"
+	"github.com/echomq/echomq-sim/rdb"
 	"github.com/echomq/echomq-sim/resp"
 )
 
@@ -233,11 +235,11 @@ func functionKill(c *Call) resp.Value { return c.killRun(false) }
 
 // functionDump: FUNCTION DUMP
 func functionDump(c *Call) resp.Value {
-	var b []byte
-	for _, lib := range c.functions.libraries {
-		b = appendRDBString(append(b, rdbLibrary), lib.Source)
+	sources := make([]string, len(c.functions.libraries))
+	for i, lib := range c.functions.libraries {
+		sources[i] = lib.Source
 	}
-	return resp.Bulk(sealPayload(b))
+	return resp.Bulk(rdb.DumpLibraries(sources))
 }
 
 // functionRestore: FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]
@@ -267,45 +269,35 @@ func functionRestore(c *Call) resp.Value {
 	return resp.OK
 }
 
-// Kinds of entries in a payload of FUNCTION DUMP.
-const (
-	rdbLibrary    = 245
-	rdbOldLibrary = 246 // of a release candidate
-)
-
 // readLibraries loads the libraries of a dump.
 func (co *core) readLibraries(payload string) (set *functionSet, bad *resp.Value) {
 	set = &functionSet{}
-	fail := func(text string) (*functionSet, *resp.Value) {
-		co.forgetLibraries(set)
-		v := resp.Err("ERR " + text)
-		return nil, &v
-	}
-	body, ok := openPayload(payload)
-	if !ok {
-		return fail("DUMP payload version or checksum are wrong")
-	}
-	in := rdbReader{s: body}
-	for in.s != "" {
-		switch in.byte() {
-		case rdbLibrary:
-		case rdbOldLibrary:
-			return fail("Pre-GA function format not supported")
-		default:
-			return fail("given type is not a function")
-		}
-		source := in.str()
-		if in.bad {
-			return fail("Failed loading library payload")
-		}
+	err := rdb.RestoreLibraries(payload, func(source string) error {
 		next, _, bad := co.addLibrary(set, strings.Clone(source), false)
 		if bad != nil {
-			co.forgetLibraries(set)
-			return nil, bad
+			return errors.New(bad.Str)
 		}
 		set = next
+		return nil
+	})
+	if err == nil {
+		return set, nil
 	}
-	return set, nil
+	co.forgetLibraries(set)
+	text := err.Error()
+	var broken *rdb.Error
+	switch {
+	case err == rdb.ErrSeal:
+		text = "ERR " + badSeal
+	case err == rdb.ErrEarlyLibrary:
+		text = "ERR Pre-GA function format not supported"
+	case err == rdb.ErrNotLibrary:
+		text = "ERR given type is not a function"
+	case errors.As(err, &broken):
+		text = "ERR Failed loading library payload"
+	}
+	v := resp.Err(text)
+	return nil, &v
 }
 
 // functionHelp: FUNCTION HELP

@@ -3,6 +3,8 @@ package engine
 import (
 	"strings"
 	"testing"
+
+	"github.com/echomq/echomq-sim/rdb"
 )
 
 func loadCounter(t *testing.T, e *Engine, name string) {
@@ -42,7 +44,7 @@ func TestLibrariesInSnapshots(t *testing.T) {
 func TestFunctionLoadHasALimit(t *testing.T) {
 	e := newBusyEngine(t)
 	code := "#!lua name=x\nwhile true do end"
-	dump := sealPayload(appendRDBString([]byte{rdbLibrary}, code))
+	dump := rdb.DumpLibraries([]string{code})
 	for _, cmd := range [][]string{{"FUNCTION", "LOAD", code}, {"FUNCTION", "RESTORE", dump}} {
 		if got := e.Do(cmd...); got.Str != "ERR Error registering functions: ERR FUNCTION LOAD timeout" {
 			t.Errorf("%s: %q", cmd[1], got.Str)
@@ -68,10 +70,10 @@ func TestFunctionRestore(t *testing.T) {
 		{[]string{"FLUSH"}, "OK", ""},
 		{[]string{"LOAD", "#!lua name=other\nredis.register_function('LOOP', function() end)"}, "other", "other"},
 		{[]string{"RESTORE", dump, "REPLACE"}, "ERR Function loop already exists", "other"},
-		{[]string{"RESTORE", sealPayload([]byte{1})}, "ERR given type is not a function", "other"},
-		{[]string{"RESTORE", sealPayload([]byte{rdbOldLibrary})}, "ERR Pre-GA function format not supported", "other"},
-		{[]string{"RESTORE", sealPayload([]byte{rdbLibrary, 0xc3, 1})}, "ERR Failed loading library payload", "other"},
-		{[]string{"RESTORE", sealPayload(nil), "FLUSH"}, "OK", ""},
+		{[]string{"RESTORE", rdb.Seal([]byte{1})}, "ERR given type is not a function", "other"},
+		{[]string{"RESTORE", rdb.Seal([]byte{246})}, "ERR Pre-GA function format not supported", "other"},
+		{[]string{"RESTORE", rdb.Seal([]byte{245, 0xc3, 1})}, "ERR Failed loading library payload", "other"},
+		{[]string{"RESTORE", rdb.Seal(nil), "FLUSH"}, "OK", ""},
 	} {
 		got := e.Do(append([]string{"FUNCTION"}, c.do...)...)
 		if got.Str != c.reply || list() != c.libs {

@@ -151,12 +151,19 @@ func infoPersistence(co *core, w *infoWriter) {
 	w.zeros("loading", "async_loading")
 	w.num("rdb_changes_since_last_save", co.stats.dirty)
 	w.zeros("rdb_bgsave_in_progress")
-	w.num("rdb_last_save_time", co.startTime/1e6)
-	w.text("rdb_last_bgsave_status", "ok")
+	w.num("rdb_last_save_time", co.lastSave/1e6)
+	status := "ok"
+	if co.saveFailed {
+		status = "err"
+	}
+	w.text("rdb_last_bgsave_status", status)
 	w.num("rdb_last_bgsave_time_sec", -1)
 	w.num("rdb_current_bgsave_time_sec", -1)
-	w.zeros("rdb_saves", "rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded",
-		"aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled")
+	w.num("rdb_saves", co.stats.saves)
+	w.zeros("rdb_last_cow_size")
+	w.num("rdb_last_load_keys_expired", co.stats.keysLoadedLate)
+	w.num("rdb_last_load_keys_loaded", co.stats.keysLoaded)
+	w.zeros("aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled")
 	w.num("aof_last_rewrite_time_sec", -1)
 	w.num("aof_current_rewrite_time_sec", -1)
 	w.text("aof_last_bgrewrite_status", "ok")

@@ -19,6 +19,9 @@ type Config struct {
 	Password string
 	// EnableDebug says who may use DEBUG, as enable-debug-command does: "no", "local" or "yes". Empty means "no".
 	EnableDebug string
+	// SaveFile is the path of the RDB file that SAVE and BGSAVE write; empty means that
+	// they fail. Nothing else writes to it but DEBUG RELOAD and Engine.Save.
+	SaveFile string
 	// Log receives what a server would write to its log, redis.log included; nil drops it.
 	// It is called inside a turn and must not call back into the engine.
 	Log func(level LogLevel, message string)

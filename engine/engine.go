@@ -40,9 +40,11 @@ type core struct {
 	now         int64 // Unix microseconds, fixed for one command, EXEC or script
 	startTime   int64 // Unix microseconds
 	deadlines   deadlines
-	armed       int64     // what the clock was last asked to wake us for; 0 is nothing
-	saved       *Snapshot // of the last DEBUG RELOAD
-	stalled     bool      // DEBUG SLEEP: no turn begins until the stall's deadline fires
+	armed       int64  // what the clock was last asked to wake us for; 0 is nothing
+	reload      string // the RDB file of the last DEBUG RELOAD
+	lastSave    int64  // Unix microseconds
+	saveFailed  bool   // the last BGSAVE
+	stalled     bool   // DEBUG SLEEP: no turn begins until the stall's deadline fires
 	closed      bool
 	outOfMemory bool // when the client's current command began
 
@@ -111,7 +113,7 @@ func New(cfg Config) (*Engine, error) {
 	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
 	co.elems = make([]resp.Value, 0, maxReusedElems)
 	co.tick()
-	co.startTime = co.now
+	co.startTime, co.lastSave = co.now, co.now
 	return e, nil
 }
 
@@ -286,6 +288,7 @@ type Snapshot struct {
 	mu        sync.Mutex // a copy writes to its source, and engines may share a snapshot
 	dbs       []*store.DB
 	functions *functionSet
+	taken     int64 // Unix microseconds
 }
 
 // install returns a copy of database i that its new owner may write to.
@@ -304,7 +307,7 @@ func (e *Engine) Snapshot() *Snapshot {
 }
 
 func (co *core) snapshot() *Snapshot {
-	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: co.functions}
+	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: co.functions, taken: co.now}
 	for i, db := range co.dbs {
 		s.dbs[i] = db.Snapshot()
 	}

@@ -19,6 +19,7 @@ func commandGroups() [][]Spec {
 		hashTTLValueCommands,
 		keyCommands,
 		expireCommands,
+		dumpCommands,
 		scanCommands,
 		objectCommands,
 		memoryCommands,
@@ -52,6 +53,7 @@ func commandGroups() [][]Spec {
 		commandCommands,
 		configCommands,
 		infoCommands,
+		saveCommands,
 		debugCommands,
 	}
 }

@@ -7,15 +7,20 @@ type serverStats struct {
 	errorCodes                 map[string]int64
 	hits, misses               int64
 	expiredKeys, expiredFields int64
-	dirty                      int64 // changes since the start, as rdb_changes_since_last_save
+	dirty                      int64 // changes since everything was saved last, or since the start
+	saves                      int64
+	keysLoaded, keysLoadedLate int64 // by the last load; those whose time had passed were left out
 	evictedScripts             int64
 	bytesIn, bytesOut          int64
 	authFailures               int64
 }
 
-// resetStats forgets all counters but the unsaved changes and the failed logins, as the server does.
+// resetStats forgets all counters but the unsaved changes, what was loaded and the failed
+// logins, as the server does.
 func (co *core) resetStats() {
-	co.stats = serverStats{dirty: co.stats.dirty, authFailures: co.stats.authFailures, errorCodes: map[string]int64{}}
+	old := &co.stats
+	co.stats = serverStats{dirty: old.dirty, keysLoaded: old.keysLoaded, keysLoadedLate: old.keysLoadedLate,
+		authFailures: old.authFailures, errorCodes: map[string]int64{}}
 	clear(co.commandStats)
 }
 

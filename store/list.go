@@ -88,7 +88,14 @@ func (v *ListObj) Expect(elems, bytes int) {
 	if v.nodes.len() > 0 {
 		size = v.nodes.at(0).bytes
 	}
-	if !v.quick && exceeds(v.l.ListMaxListpackSize, size+bytes, v.Len()+elems) {
+	if exceeds(v.l.ListMaxListpackSize, size+bytes, v.Len()+elems) {
+		v.makeQuick()
+	}
+}
+
+// makeQuick makes a "quicklist" of a "listpack".
+func (v *ListObj) makeQuick() {
+	if !v.quick {
 		v.quick = true
 		v.fill = min(max(v.l.ListMaxListpackSize, -len(fillBytes)), maxFill)
 	}

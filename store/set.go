@@ -14,6 +14,7 @@ type SetObj struct {
 	own     *owner
 	table   bool               // reported as "hashtable"
 	ints    *runs[setInt]      // an "intset", in the order of the numbers
+	width   int                // bytes that a server keeps each of ints in, if more than 2
 	few     *block[string]     // a "listpack" of up to fewMembers, in order of insertion
 	members *runs[orderedName] // any other, in byte order
 }
@@ -87,9 +88,11 @@ func (s *SetObj) Compact() {
 		return
 	}
 	ints := &runs[setInt]{}
+	s.width = 0
 	s.Ascend(func(member string) bool {
 		n, _ := number(member)
 		ints.Set(setInt(n))
+		s.width = max(s.width, widthOf(n))
 		return true
 	})
 	s.ints, s.few, s.members, s.table = ints, nil, nil, false
@@ -162,6 +165,7 @@ func (s *SetObj) addInt(n int64) bool {
 	if _, had := s.ints.Set(setInt(n)); had {
 		return false
 	}
+	s.width = max(s.width, widthOf(n))
 	if s.ints.Len() > s.l.SetMaxIntsetEntries {
 		s.toTable()
 	}
@@ -284,7 +288,7 @@ func (s *SetObj) encoding() string {
 func (s *SetObj) fork() *Object {
 	o := NewSet(s.l)
 	c := o.Set()
-	*c = SetObj{l: s.l, own: new(owner), table: s.table, few: s.few}
+	*c = SetObj{l: s.l, own: new(owner), table: s.table, width: s.width, few: s.few}
 	if s.ints != nil {
 		ints := s.ints.fork()
 		c.ints = &ints

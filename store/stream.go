@@ -147,10 +147,11 @@ func packPairs(pairs []string) packed {
 
 // Delete removes an entry.
 func (s *StreamObj) Delete(id StreamID) bool {
-	if _, ok := s.entries.Delete(StreamEntry{ID: id}); !ok {
+	e, ok := s.entries.Delete(StreamEntry{ID: id})
+	if !ok {
 		return false
 	}
-	s.unplace(id)
+	s.unplace(e)
 	if id.Compare(s.maxDeleted) > 0 {
 		s.maxDeleted = id
 	}

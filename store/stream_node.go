@@ -6,14 +6,16 @@ import (
 )
 
 // streamNode stands for one node in which a server packs entries that follow one
-// another. Nodes hold no entries here; they are kept because clients see where they
-// begin and end: approximate trimming takes whole nodes only, and XINFO counts them.
+// another. Nodes hold no entries here but the deleted ones; they are kept because clients
+// see where they begin and end: approximate trimming takes whole nodes only, XINFO counts
+// them, and DUMP has all that is in them.
 type streamNode struct {
 	first, last StreamID // of the entries ever placed in it
 	live        int      // entries that are there
 	deleted     int      // entries that were, and still take room on a server
-	bytes       int      // the node's size but for its header and the two counts
-	master      packed   // the first entry: what has the same fields takes less room
+	dead        *deadEntry
+	bytes       int    // the node's size but for its header and the two counts
+	master      packed // the first entry: what has the same fields takes less room
 }
 
 func (a streamNode) compare(b streamNode) int { return a.first.Compare(b.first) }
@@ -143,7 +145,8 @@ func stringCost(s string) int {
 }
 
 // unplace takes an entry out of its node. A node that is left without entries goes.
-func (s *StreamObj) unplace(id StreamID) {
+func (s *StreamObj) unplace(e StreamEntry) {
+	id := e.ID
 	i := s.nodes.Rank(streamNode{first: id})
 	if i == s.nodes.Len() || s.nodes.At(i).first != id {
 		i--
@@ -153,9 +156,7 @@ func (s *StreamObj) unplace(id StreamID) {
 		s.nodes.Delete(at)
 		return
 	}
-	n := s.nodes.ref(at)
-	n.live--
-	n.deleted++
+	s.nodes.ref(at).bury(e)
 }
 
 // StreamTrim tells what to trim: all but the last MaxLen entries or, with ByID, those
@@ -206,8 +207,10 @@ func (s *StreamObj) trimHead(t StreamTrim) int {
 	head, _ := s.nodes.Min()
 	if gone = min(gone, head.live); gone > 0 {
 		n := s.nodes.ref(head)
-		n.live -= gone
-		n.deleted += gone
+		s.entries.Ascend(0, func(e StreamEntry) bool {
+			n.bury(e)
+			return head.live-n.live < gone
+		})
 		s.entries.RemoveRange(0, gone)
 	}
 	return gone

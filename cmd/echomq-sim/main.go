@@ -34,6 +34,7 @@ type options struct {
 	socketPerm string
 	manualFrom string
 	verbose    bool
+	load       string
 }
 
 // run is main without the process: it returns the exit code.
@@ -44,13 +45,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	srv, err := echomqsim.New(o.cfg)
 	if err == nil {
-		err = srv.Start()
+		defer srv.Close()
+		err = open(srv, o.load)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "echomq-sim:", err)
 		return 1
 	}
-	defer srv.Close()
 	announce(&o, srv.Addr(), stdout, stderr)
 	parentGone := make(chan struct{})
 	if o.stdinExit {
@@ -63,7 +64,29 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case <-ctx.Done():
 	case <-parentGone:
 	}
+	srv.Close() // so that what is saved is what clients were told last
+	if o.cfg.SaveFile != "" {
+		if err := srv.Save(); err != nil {
+			fmt.Fprintln(stderr, "echomq-sim:", err)
+			return 1
+		}
+	}
 	return 0
+}
+
+// open loads the RDB file, if there is one, and begins to listen.
+func open(srv *echomqsim.Server, load string) error {
+	if load != "" {
+		f, err := os.Open(load)
+		if err != nil {
+			return fmt.Errorf("--load: %w", err)
+		}
+		defer f.Close()
+		if err := srv.LoadRDB(f); err != nil {
+			return fmt.Errorf("--load %s: %w", load, err)
+		}
+	}
+	return srv.Start()
 }
 
 // parse reads the command line; a code of 0 or more means that run is over.
@@ -78,6 +101,8 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs.StringVar(&o.cfg.Password, "requirepass", os.Getenv("ECHOMQSIM_PASSWORD"), "`PASSWORD` that clients must AUTH with (default $ECHOMQSIM_PASSWORD)")
 	fs.Int64Var(&o.cfg.Seed, "seed", 0, "seed of the server's randomness: the same seed repeats a run")
 	fs.StringVar(&o.cfg.EnableDebug, "enable-debug-command", "no", "who may use DEBUG: `no|local|yes`")
+	fs.StringVar(&o.load, "load", "", "begin with what is in the RDB `FILE`, such as a server's dump.rdb")
+	fs.StringVar(&o.cfg.SaveFile, "save-on-exit", "", "write an RDB `FILE` when leaving, and when clients ask for it with SAVE or BGSAVE")
 	fs.StringVar(&o.manualFrom, "manual-clock", "", "let time stand still at `TIME` (RFC 3339, or 'now')")
 	fs.BoolVar(&o.readyJSON, "ready-json", false, "print one line of JSON on stdout when ready, and nothing else there")
 	fs.BoolVar(&o.stdinExit, "exit-with-stdin", false, "leave when standard input is closed, as when the parent process ends")

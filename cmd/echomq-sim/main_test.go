@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -113,5 +115,41 @@ func TestPortInUse(t *testing.T) {
 	code := run(context.Background(), []string{"--addr", ln.Addr().String()}, strings.NewReader(""), io.Discard, &stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "in use") {
 		t.Errorf("exit code %d, said %q", code, stderr.String())
+	}
+}
+
+func TestLoadAndSaveOnExit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dump.rdb")
+	do := func(want string, args []string, cmd ...string) {
+		t.Helper()
+		line, stop := start(t, append(args, "--addr", "127.0.0.1:0", "--ready-json")...)
+		var ready struct{ Addr string }
+		if err := json.Unmarshal([]byte(line), &ready); err != nil {
+			t.Fatal(err)
+		}
+		nc, err := net.Dial("tcp", ready.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := resp.NewClient(nc)
+		defer c.Close()
+		if v, err := c.Do(cmd...); err != nil || v.Str != want {
+			t.Errorf("%q: %v %v", cmd, v, err)
+		}
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	do("OK", []string{"--save-on-exit", path}, "SET", "k", "v")
+	do("v", []string{"--load", path}, "GET", "k")
+	for _, tc := range []struct{ path, want string }{
+		{path + ".nosuch", "no such file"},
+		{os.Args[0], "not an RDB file"},
+	} {
+		var stderr bytes.Buffer
+		code := run(context.Background(), []string{"--load", tc.path, "--addr", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, &stderr)
+		if code != 1 || !strings.Contains(stderr.String(), tc.want) {
+			t.Errorf("%s: exit code %d, said %q", tc.path, code, stderr.String())
+		}
 	}
 }

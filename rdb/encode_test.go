@@ -1,4 +1,4 @@
-package engine
+package rdb
 
 import (
 	"math/rand"
@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-func TestRDBChecksum(t *testing.T) {
-	if got := rdbChecksum("123456789"); got != 0xe9c6d914c4b8d9ca {
+func TestChecksum(t *testing.T) {
+	if got := checksum(0, "123456789"); got != 0xe9c6d914c4b8d9ca {
 		t.Errorf("checksum %x", got)
 	}
 }
 
-func TestRDBStrings(t *testing.T) {
+func TestStrings(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	words := []string{"redis", "call", " ", "\n", "KEYS[1]", "x", "\x00", "local "}
 	list := []string{"", "0", "-1", "127", "128", "-128", "-129", "32768", "2147483647", "-2147483648", "2147483648", "01", "-0",
@@ -29,13 +29,13 @@ func TestRDBStrings(t *testing.T) {
 		list = append(list, b.String())
 	}
 	for _, s := range list {
-		enc := string(appendRDBString(nil, s))
-		in := rdbReader{s: enc + "rest"}
-		if got := in.str(); got != s || in.bad || in.s != "rest" {
-			t.Fatalf("%.60q came back as %.60q (%v)", s, got, in.bad)
+		enc := string(appendString(nil, s))
+		in := reader{s: enc + "rest"}
+		if got := in.str(); got != s || in.err != nil || in.s[in.at:] != "rest" {
+			t.Fatalf("%.60q came back as %.60q (%v)", s, got, in.err)
 		}
 		for n := range min(len(enc), 60) {
-			if cut := (rdbReader{s: enc[:n]}); cut.str() == s && !cut.bad && s != "" {
+			if cut := (reader{s: enc[:n]}); cut.str() == s && cut.err == nil && s != "" {
 				t.Fatalf("%.60q read from %d of %d bytes", s, n, len(enc))
 			}
 		}
@@ -44,13 +44,13 @@ func TestRDBStrings(t *testing.T) {
 
 func TestBrokenRDBStrings(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
-	whole := appendRDBString(nil, strings.Repeat("abcd-efgh-", 50))
+	whole := appendString(nil, strings.Repeat("abcd-efgh-", 50))
 	for range 20000 {
 		b := append([]byte(nil), whole...)
 		for range 1 + r.Intn(4) {
 			b[r.Intn(len(b))] = byte(r.Intn(256))
 		}
-		in := rdbReader{s: string(b)}
+		in := reader{s: string(b)}
 		if s := in.str(); len(s) > 1<<20 {
 			t.Fatalf("%d bytes from %q", len(s), b)
 		}
@@ -58,18 +58,18 @@ func TestBrokenRDBStrings(t *testing.T) {
 }
 
 func TestPayloadSeal(t *testing.T) {
-	p := sealPayload([]byte("body"))
-	if body, ok := openPayload(p); !ok || body != "body" {
+	p := seal([]byte("body"), version)
+	if body, ok := open(p); !ok || body != "body" {
 		t.Errorf("%q %v", body, ok)
 	}
 	for i := range len(p) {
 		b := []byte(p)
 		b[i] ^= 1
-		if _, ok := openPayload(string(b)); ok {
+		if _, ok := open(string(b)); ok {
 			t.Errorf("byte %d is not checked", i)
 		}
 	}
-	if _, ok := openPayload("short"); ok {
+	if _, ok := open("short"); ok {
 		t.Error("short payload taken")
 	}
 }

@@ -1,4 +1,6 @@
-package engine
+package rdb
+
+import "sync"
 
 // LZF is the compression in RDB strings. A control byte below 32 copies that many
 // bytes and one more as they are; any other repeats bytes already written: its upper
@@ -16,6 +18,31 @@ const (
 func lzfHash(s string, i int) uint32 {
 	h := uint32(s[i])<<16 | uint32(s[i+1])<<8 | uint32(s[i+2])
 	return (h>>(3*8-lzfHashBits) - h*5) & (1<<lzfHashBits - 1)
+}
+
+// lzfTable has the positions at which hashes were met last. It is used again and again,
+// as to clear it would take longer than to compress a short string: what is not above base
+// is of a string before.
+type lzfTable struct {
+	at   [1 << lzfHashBits]int64
+	base int64
+}
+
+var lzfTables = sync.Pool{New: func() any { return new(lzfTable) }}
+
+// swap returns the position that a hash was met at, less than 0 if there is none, and sets
+// it to i.
+func (t *lzfTable) swap(hash uint32, i int) int {
+	slot := &t.at[hash]
+	ref := *slot - t.base - 1
+	*slot = t.base + int64(i) + 1
+	return int(ref)
+}
+
+// done gives the table back after a string of n bytes.
+func (t *lzfTable) done(n int) {
+	t.base += int64(n)
+	lzfTables.Put(t)
 }
 
 // lzfWriter builds the compressed form.
@@ -50,12 +77,11 @@ func (w *lzfWriter) repeat(n, distance int) {
 // result would not fit into limit bytes.
 func lzfCompress(s string, limit int) []byte {
 	w := lzfWriter{in: s}
-	table := make([]int32, 1<<lzfHashBits) // position + 1; 0 is empty
+	table := lzfTables.Get().(*lzfTable)
+	defer table.done(len(s))
 	i := 0
 	for i < len(s)-2 {
-		slot := &table[lzfHash(s, i)]
-		ref := int(*slot) - 1
-		*slot = int32(i + 1)
+		ref := table.swap(lzfHash(s, i), i)
 		// A match at the very first byte is not taken, as the server does not.
 		if ref <= 0 || i-ref > lzfMaxDistance || s[ref:ref+3] != s[i:i+3] {
 			i++
@@ -71,7 +97,7 @@ func lzfCompress(s string, limit int) []byte {
 			break
 		}
 		for at := i - 2; at < i; at++ { // only so much of what was skipped can be found later
-			table[lzfHash(s, at)] = int32(at + 1)
+			table.swap(lzfHash(s, at), at)
 		}
 	}
 	if pending := i - w.start; len(w.out)+pending+pending/lzfMaxLiteral+4 > limit {
@@ -105,7 +131,7 @@ func lzfExpand(s string, size uint64) (string, bool) {
 	if size > uint64(len(s))*(lzfMaxRepeat+1) { // more than any input can give
 		return "", false
 	}
-	out := make([]byte, 0, size)
+	out := make([]byte, 0, min(size, 4*uint64(len(s)))) // what a broken payload claims is not taken on trust
 	for len(s) > 0 {
 		c := int(s[0])
 		s = s[1:]
@@ -130,8 +156,10 @@ func lzfExpand(s string, size uint64) (string, bool) {
 		if from < 0 || uint64(len(out)+n+2) > size {
 			return "", false
 		}
-		for k := range n + 2 {
-			out = append(out, out[from+k])
+		for n += 2; n > 0; { // more than there is yet repeats itself
+			k := min(n, len(out)-from)
+			out = append(out, out[from:from+k]...)
+			n, from = n-k, from+k
 		}
 	}
 	return string(out), uint64(len(out)) == size
