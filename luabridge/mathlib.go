@@ -27,7 +27,7 @@ func (v *vm) mathLibrary() *lua.LTable {
 	}
 	for name, fn := range map[string]func(float64) float64{
 		"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
-		"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
+		"cos": math.Cos, "cosh": math.Cosh, "exp": exponential, "floor": math.Floor, "log": naturalLog,
 		"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
 		"tanh": math.Tanh,
 		"deg":  func(x float64) float64 { return x / (math.Pi / 180) },
@@ -35,7 +35,7 @@ func (v *vm) mathLibrary() *lua.LTable {
 	} {
 		funcs[name] = func(L *lua.LState) int { return pushNumber(L, fn(v.checkNumber(L, 1))) }
 	}
-	for name, fn := range map[string]func(x, y float64) float64{"atan2": math.Atan2, "pow": math.Pow} {
+	for name, fn := range map[string]func(x, y float64) float64{"atan2": math.Atan2, "pow": power} {
 		funcs[name] = func(L *lua.LState) int {
 			x := v.checkNumber(L, 1)
 			return pushNumber(L, fn(x, v.checkNumber(L, 2)))

@@ -10,8 +10,9 @@ import (
 // The order in which Lua 5.1 walks a table is a fact that scripts can see:
 // cjson.encode and cmsgpack.pack write fields in it. gopher-lua keeps keys in
 // the order of their first assignment, so inserting them in that order into a
-// model of Lua's hash part gives Lua's order, as long as no key was removed
-// and the array part had its usual history.
+// model of Lua's hash part gives Lua's order, as long as the array part had its
+// usual history and keys were removed after the last one was added: a removed
+// key keeps its place until there are too many.
 
 // keyNode is one slot of the modelled hash part.
 type keyNode struct {
@@ -208,10 +209,7 @@ func noteFirst(t *lua.LTable, n int) {
 		return
 	}
 	hint := sizeHintOf(t)
-	hint.late = 0
-	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
-		hint.late++
-	}
+	hint.late = len(fieldsSet(t))
 	if hint.late > 0 {
 		t.Metatable = hint
 	}
@@ -234,17 +232,22 @@ func sizeHintOf(t *lua.LTable) sizeHint {
 			room--
 		}
 	}
-	if room < 0 {
+	if len(fieldsSet(t)) > room {
 		h.array = 0
-		return h
-	}
-	for key, _ := t.Next(arrayEnd(last)); key != lua.LNil; key, _ = t.Next(key) {
-		if room--; room < 0 {
-			h.array = 0
-			break
-		}
 	}
 	return h
+}
+
+// fieldsSet are the keys outside of t's array, in the order of their first
+// assignment. Removed ones are among them if the layout of tables is known.
+func fieldsSet(t *lua.LTable) (keys []lua.LValue) {
+	if layout.ok {
+		return *tableKeys(t)
+	}
+	for key, _ := t.Next(arrayEnd(t.MaxN())); key != lua.LNil; key, _ = t.Next(key) {
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // hashKeys are the keys of t that Lua's array part does not hold, in Lua's order,
@@ -254,8 +257,8 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
 		prefix++
 	}
-	key, _ := t.Next(arrayEnd(last))
-	if key == lua.LNil && prefix == last {
+	fields := fieldsSet(t)
+	if len(fields) == 0 && prefix == last {
 		return nil, last
 	}
 	hint := sizeHintOf(t)
@@ -267,31 +270,28 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 		start = last // a constructor may have holes
 	}
 	model := newKeyTable(start, hint.hash)
-	for range hint.late {
-		if key != lua.LNil {
-			model.insert(key)
-			key, _ = t.Next(key)
-		}
+	late := min(hint.late, len(fields))
+	for _, key := range fields[:late] {
+		model.insert(key)
 	}
 	for i := start + 1; i <= last; i++ { // as if they had been set in this order
 		if t.RawGetInt(i) != lua.LNil {
 			model.insert(number(int64(i)))
 		}
 	}
-	for n := 0; key != lua.LNil; n++ {
+	for n, key := range fields[late:] {
 		if hint.moved && n == hint.hash {
 			model.reinsert()
 			hint.moved = false
 		}
 		model.insert(key)
-		key, _ = t.Next(key)
 	}
 	if hint.moved {
 		model.reinsert()
 	}
 	keys := make([]lua.LValue, 0, len(model.nodes))
 	for _, node := range model.nodes {
-		if node.key != nil {
+		if node.key != nil && t.RawGet(node.key) != lua.LNil {
 			keys = append(keys, node.key)
 		}
 	}

@@ -18,6 +18,8 @@ type frontHelper struct {
 var frontHelpers = []frontHelper{
 	{helperConcat, luaConcat},
 	{helperMod, luaMod},
+	{helperPow, luaPow},
+	{helperFirst, luaFirst},
 	{helperMul, luaMul},
 	{helperDiv, luaDiv},
 	{helperLen, luaLen},
@@ -220,6 +222,14 @@ func luaAppend(L *lua.LState) int {
 	return 0
 }
 
+// luaFirst comes before "t[1] = value".
+func luaFirst(L *lua.LState) int {
+	if t, ok := L.Get(1).(*lua.LTable); ok && t.Metatable.Type() != lua.LTTable {
+		noteFirst(t, 1)
+	}
+	return 0
+}
+
 // luaErase is "t[k] = nil".
 func luaErase(L *lua.LState) int {
 	object, key := L.Get(1), L.Get(2)
@@ -321,7 +331,7 @@ func luaSpread(L *lua.LState) int {
 
 // luaSized notes how many items and fields a constructor has: the order in which Lua
 // walks the table depends on it, and where it ends. Items of -1-n are n and all that
-// an open call gave.
+// an open call gave. A fourth argument tells how many fields come before [1].
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
 	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3)}
@@ -329,6 +339,7 @@ func luaSized(L *lua.LState) int {
 		hint.array = table.Len()
 		hint.moved = hint.array > fixed
 	}
+	hint.late = L.OptInt(4, 0)
 	table.Metatable = hint
 	L.Push(table)
 	return 1

@@ -85,6 +85,11 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
+	if r.ordered && !late && isOne(access.Key) && r.local(access.Object) != nil {
+		note := r.call(helperFirst, access.Line(), access.Object)
+		note.AdjustRet = false
+		return block(s.Line(), s.LastLine(), at(&ast.FuncCallStmt{Expr: note}, s.Line(), s.Line()), s)
+	}
 	if !late {
 		return s
 	}
@@ -250,7 +255,7 @@ func numeric(e ast.Expr) bool {
 		return true
 	case *ast.FuncCallExpr:
 		id, ok := e.Func.(*ast.IdentExpr)
-		return ok && (id.Value == helperMod || id.Value == helperMul || id.Value == helperDiv)
+		return ok && (id.Value == helperMod || id.Value == helperPow || id.Value == helperMul || id.Value == helperDiv)
 	}
 	return false
 }
