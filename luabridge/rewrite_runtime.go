@@ -245,11 +245,15 @@ func luaErase(L *lua.LState) int {
 		case isNumber && n != n:
 			callerError(L, "table index is NaN")
 		}
+		if ok && t.Metatable.Type() != lua.LTTable {
+			noteRemoval(t, key)
+		}
 		L.SetTable(object, key, lua.LNil)
 		return 0
 	}
 	i := int(n)
 	if lua.LNumber(i) != n || i < 1 || i >= lua.MaxArrayIndex {
+		noteRemoval(t, key)
 		t.RawSet(key, lua.LNil)
 		return 0
 	}
@@ -334,7 +338,7 @@ func luaSpread(L *lua.LState) int {
 // an open call gave. A fourth argument tells how many fields come before [1].
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
-	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3)}
+	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3), sized: true}
 	if fixed := -1 - hint.array; fixed >= 0 {
 		hint.array = table.Len()
 		hint.moved = hint.array > fixed
