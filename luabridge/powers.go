@@ -61,7 +61,7 @@ func (a double) exp() float64 {
 	return math.Ldexp(e.hi, int(k))
 }
 
-// logarithm is ln x for a positive, normal x.
+// logarithm is ln x for a positive, finite x.
 func logarithm(x float64) double {
 	const terms = 23
 	m, k := math.Frexp(x)
@@ -91,24 +91,56 @@ func exponential(x float64) float64 {
 }
 
 func naturalLog(x float64) float64 {
-	if !normal(x) {
-		return math.Log(x)
+	if x <= 0 || x != x || x > math.MaxFloat64 {
+		return invalid(math.Log(x), x, x)
 	}
 	return logarithm(x).hi
 }
 
-// power is x^y. What is not a number has the sign that the server's processor gives it.
+// invalid is the result r of a function of x and y with the sign that the server's
+// processor gives it if it is not a number: that of the first operand which is none,
+// or minus.
+func invalid(r, x, y float64) float64 {
+	switch {
+	case r == r:
+		return r
+	case x != x:
+		return x
+	case y != y:
+		return y
+	}
+	return math.Copysign(r, -1)
+}
+
+func cosine(x float64) float64  { return invalid(math.Cos(x), x, x) }
+func sine(x float64) float64    { return invalid(math.Sin(x), x, x) }
+func tangent(x float64) float64 { return invalid(math.Tan(x), x, x) }
+func arc(x, y float64) float64  { return invalid(math.Atan2(x, y), y, x) }
+
+// decimalLog has the C library's own error: it is made of two parts of two roundings each.
+func decimalLog(x float64) float64 {
+	const log2hi, log2lo = 0x1.34413509f6p-2, 0x1.9fef311f12b36p-42 // the decimal logarithm of 2
+	if x <= 0 || x != x || x > math.MaxFloat64 {
+		return math.Log10(x)
+	}
+	m, k := math.Frexp(x)
+	if k > 0 {
+		m, k = 2*m, k-1
+	}
+	low := float64(float64(k)*log2lo) + float64(logarithm(m).hi*(1/math.Ln10))
+	return low + float64(float64(k)*log2hi)
+}
+
+// power is x^y.
 func power(x, y float64) float64 {
 	easy := math.Pow(x, y)
-	whole := x == math.Trunc(x) && y == math.Trunc(y) && y >= 0 && math.Abs(easy) <= 1<<53
+	whole := x == math.Trunc(x) && y == math.Trunc(y) && (x == 2 || y >= 0 && math.Abs(easy) <= 1<<53)
 	switch {
-	case easy != easy && x != x:
-		return x
-	case easy != easy && y != y:
-		return y
+	case x != x && easy != easy && math.Abs(math.Mod(y, 2)) == 1:
+		return math.Abs(x)
 	case easy != easy:
-		return math.Copysign(easy, -1)
-	case whole || x == 2 || !normal(math.Abs(x)) || !normal(math.Abs(easy)): // exact, or never a matter of digits
+		return invalid(easy, x, y)
+	case whole || !normal(math.Abs(x)) || !normal(math.Abs(easy)): // exact, or never a matter of digits
 		return easy
 	}
 	p := logarithm(math.Abs(x)).mul(double{y, 0})

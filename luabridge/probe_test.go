@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "record testdata/*.txt anew from the ser
 //	! args of one redis.call => RESP3 reply ("pairs" before it: arrays of two are pairs)
 //	= reply to a RESP2 client
 //	3 reply to a RESP3 client
-//	~ why our reply differs: see Known differences in the package's documentation
+//	~ why our reply differs, in words of the list of known differences in doc.go
 //	~2 our reply to a RESP2 client
 //	~3 our reply to a RESP3 client
 //
@@ -153,6 +153,9 @@ func (p *probe) replay(t *testing.T, in *Interp, file string) {
 	}
 	wantTwo, wantThree := p.two, p.three
 	if p.known != "" {
+		if !strings.Contains(documentation(t), p.known) {
+			t.Errorf("%s:%d: not in doc.go: %s", file, p.line, p.known)
+		}
 		wantTwo, wantThree = p.ourTwo, p.ourThree
 		if wantTwo == p.two && wantThree == p.three {
 			t.Errorf("%s:%d: %s\n  marked as different, but it is not: %s", file, p.line, p.script, p.known)
@@ -163,6 +166,16 @@ func (p *probe) replay(t *testing.T, in *Interp, file string) {
 	} else if masked(three) != wantThree {
 		t.Errorf("%s:%d: %s\n  RESP3 have %q\n       want %q", file, p.line, p.script, three, wantThree)
 	}
+}
+
+// documentation is the text of doc.go on one line.
+func documentation(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", "")), " ")
 }
 
 // run compiles and runs the script and encodes its reply for both protocols.
