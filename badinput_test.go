@@ -97,7 +97,9 @@ func TestHostileScripts(t *testing.T) {
 		"return function() end", "return coroutine.create(function() end)", "return {function() end}",
 		"local t = {} t[1] = t return t", "local t = {} t.map = t return t",
 		"local t = {} for i = 1, 100000 do t = {t} end return t",
-		"return string.rep('x', 2^40)", "local function f() return f() + 1 end return f()",
+		"return string.rep('x', 2^40)", "return string.rep('x', 1e10)", "local function f() return f() + 1 end return f()",
+		"local function f(n) if n == 0 then return 0 end return 1 + f(n - 1) end return f(1e6)",
+		"return redis.call('GET', coroutine.yield())", "coroutine.wrap(function() redis.call('GET', coroutine.yield()) end)()",
 		"error({a = 1})", "error()", "return redis.call()", "return redis.call({})", "return unpack({}, 1, 1e8)",
 		"return table.concat({}, 'x', 1, 1e9)", "return string.format('%999999d', 1)", "return ('a'):rep(1e5):find(('a?'):rep(1e4))",
 	} {

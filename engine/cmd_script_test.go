@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/echomq/echomq-sim/luabridge"
 	"github.com/echomq/echomq-sim/resp"
 )
 
@@ -116,4 +119,42 @@ func TestManyClientsWaitForBusyScript(t *testing.T) {
 	}
 	e.Do("SCRIPT", "KILL")
 	<-done
+}
+
+// TestManyScripts runs 100,000 scripts once each: those that came by EVAL are
+// forgotten, those that were loaded are not, and memory does not grow with them.
+func TestManyScripts(t *testing.T) {
+	e, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	const count = 100_000
+	loaded := e.Do("SCRIPT", "LOAD", "return 'loaded'").Str
+	run := func(from, to int) uint64 {
+		for i := from; i < to; i++ {
+			if v := e.Do("EVAL", "return "+strconv.Itoa(i), "0"); v.Int != int64(i) {
+				t.Fatalf("script %d: %v", i, v)
+			}
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := run(0, 2*maxEvalScripts)
+	if after := run(2*maxEvalScripts, count); after > before+16<<20 {
+		t.Errorf("the heap grew from %d to %d bytes", before, after)
+	}
+	exists := e.Do("SCRIPT", "EXISTS", loaded, luabridge.SHA1Hex("return 0"), luabridge.SHA1Hex("return "+strconv.Itoa(count-maxEvalScripts-1)),
+		luabridge.SHA1Hex("return "+strconv.Itoa(count-maxEvalScripts)), luabridge.SHA1Hex("return "+strconv.Itoa(count-1)))
+	for i, want := range []int64{1, 0, 0, 1, 1} {
+		if exists.Elems[i].Int != want {
+			t.Errorf("SCRIPT EXISTS: %v", exists)
+		}
+	}
+	if info := e.Do("INFO", "memory").Str + e.Do("INFO", "stats").Str; !strings.Contains(info, "evicted_scripts:"+strconv.Itoa(count-maxEvalScripts)+"\r\n") ||
+		!strings.Contains(info, "number_of_cached_scripts:"+strconv.Itoa(maxEvalScripts+1)+"\r\n") {
+		t.Errorf("INFO: %s", info)
+	}
 }

@@ -64,14 +64,14 @@
 //
 // Seen by the random programs of program_test.go, each in less than 3 of 1,000:
 //
-//   - The order of fields may differ after fields were removed or set to nil
-//     that were not there, after setmetatable, when fields are set while pairs
-//     runs, when an array was filled from its end, or when elements and other
-//     fields were added in turn.
+//   - The order of fields may differ after a removed field was set again or fields
+//     were set to nil that were not there, after setmetatable, when fields are set
+//     while pairs runs, when an array was filled from its end, or when elements and
+//     other fields were added in turn.
 //   - #t of a table with holes may be another of its borders when the array was
 //     filled from its end or from sparse keys.
-//   - Negative zero is kept by unary minus, *, / and %, but becomes zero in
-//     sums and powers, and in products of a positive constant with a variable.
+//   - Negative zero is kept by unary minus, *, /, % and ^, but becomes zero in
+//     sums, and in products of a positive constant with a variable.
 //     The server compiles 0 and -0 of one function to one constant, the first it
 //     meets; here each is itself.
 //   - The variable that an error names can be missing ('?').
@@ -85,11 +85,14 @@
 //     error; the server runs out of memory.
 //   - Changing the metatable of strings has no effect; in the server it lasts
 //     for all later scripts.
-//   - The last digit of sin, exp, x^0.5 and the like can differ.
+//   - The last digits of sin, atan2, sinh and the like can differ; those of x^y,
+//     exp and log in few cases of 1,000.
 //   - A yield cannot cross a for-in loop's iterator function.
 //   - string.dump gives the header of a binary chunk only; nothing loads those.
 //   - os.clock counts instructions, 10 ns each. Addresses have fewer digits.
 //   - Calls nest 8,000 deep, not 20,000.
+//   - Recursion through metamethods ends with "stack overflow", not "C stack
+//     overflow", and later.
 //   - Two functions of one library whose names differ in case only: the first is
 //     the one that can be called.
 //   - FUNCTION RESTORE has the time limit of FUNCTION LOAD.

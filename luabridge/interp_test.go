@@ -119,6 +119,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		"local t = {} while true do t[#t + 1] = coroutine.create(function() end) end",
 		"return ('x'):rep(2^31 - 1)",
 		"return ('x'):rep(2^30)",
+		"return string.rep('x', 1e10)",
+		"redis.call('set', 'k', string.rep('x', 1e10))",
 		"local t = {} for i = 1, 1e4 do t[i] = ('x'):rep(1e4) end return table.concat(t, t[1])",
 		"return ('x'):rep(1e5):gsub('x', ('y'):rep(1e5))",
 		"return string.format(('%s'):rep(2000), unpack((function() local t = {} for i = 1, 2000 do t[i] = ('x'):rep(1e5) end return t end)()))",
@@ -142,6 +144,8 @@ var hostile = []string{
 	"local t = {} t.set = {[t] = true} return t",
 	"local t = {} for i = 1, 1e5 do t = {t} end return t",
 	"local function f() return 1 + f() end return f()",
+	"local function f(n) if n == 0 then return 0 end return 1 + f(n - 1) end return f(1e6)",
+	"local t = {} for i = 1, 1e6 do t = {t} end return t",
 	"local function f() pcall(f) end f()",
 	"local t = setmetatable({}, {}) getmetatable(t).__index = t return t.x",
 	"local t = setmetatable({}, {__index = function(t, k) return t[k] end}) return t.x",
@@ -190,6 +194,12 @@ var hostile = []string{
 	"return coroutine.resume(coroutine.create(function() return coroutine.resume(coroutine.running()) end))",
 	"local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) return coroutine.status(co)",
 	"for k in coroutine.yield do end",
+	"return redis.call('get', coroutine.yield())",
+	"return pcall(redis.call, 'get', coroutine.yield())",
+	"local co = coroutine.wrap(function() return redis.call('get', coroutine.yield('a')) end) co()",
+	"local co = coroutine.wrap(function() return redis.call(coroutine.yield) end) return co()",
+	"return coroutine.wrap(redis.call)('get', 'k')",
+	"return coroutine.wrap(function() return pcall(coroutine.yield, redis.call('get', 'k')) end)()",
 	"return coroutine.wrap(function() for k in coroutine.yield do end end)()",
 	"setfenv(0, {}) return 1",
 	"setfenv(1, {}) return redis",
@@ -410,5 +420,16 @@ func BenchmarkEnqueue(b *testing.B) {
 func BenchmarkScriptCompile(b *testing.B) {
 	for b.Loop() {
 		mustCompile(b, enqueue)
+	}
+}
+
+// TestFreshRandomNumbers has the first numbers of a server that was just started:
+// one generator for all scripts, which nothing seeds.
+func TestFreshRandomNumbers(t *testing.T) {
+	in := New(Options{})
+	for _, want := range []string{"0.39646477363839", "0.84048536971234", "0.35333609737146", "0.44658343468168"} {
+		if got := eval(t, in, "return tostring(math.random())"); !strings.Contains(got, "\r\n"+want+"\r\n") {
+			t.Errorf("%q, want %s", got, want)
+		}
 	}
 }

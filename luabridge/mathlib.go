@@ -27,15 +27,21 @@ func (v *vm) mathLibrary() *lua.LTable {
 	}
 	for name, fn := range map[string]func(float64) float64{
 		"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
-		"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
-		"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
+		"cos": cosine, "cosh": math.Cosh, "exp": exponential, "floor": math.Floor, "log": naturalLog,
+		"log10": decimalLog, "sin": sine, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": tangent,
 		"tanh": math.Tanh,
 		"deg":  func(x float64) float64 { return x / (math.Pi / 180) },
 		"rad":  func(x float64) float64 { return x * (math.Pi / 180) },
 	} {
-		funcs[name] = func(L *lua.LState) int { return pushNumber(L, fn(v.checkNumber(L, 1))) }
+		funcs[name] = func(L *lua.LState) int {
+			x := v.checkNumber(L, 1)
+			if x != x && name != "abs" {
+				return pushNumber(L, x) // with its sign
+			}
+			return pushNumber(L, fn(x))
+		}
 	}
-	for name, fn := range map[string]func(x, y float64) float64{"atan2": math.Atan2, "pow": math.Pow} {
+	for name, fn := range map[string]func(x, y float64) float64{"atan2": arc, "pow": power} {
 		funcs[name] = func(L *lua.LState) int {
 			x := v.checkNumber(L, 1)
 			return pushNumber(L, fn(x, v.checkNumber(L, 2)))
@@ -76,7 +82,8 @@ func (v *vm) mathRandomSeed(L *lua.LState) int {
 
 func (v *vm) mathFmod(L *lua.LState) int {
 	x := v.checkNumber(L, 1)
-	return pushNumber(L, math.Mod(x, v.checkNumber(L, 2)))
+	y := v.checkNumber(L, 2)
+	return pushNumber(L, invalid(math.Mod(x, y), x, y))
 }
 
 func (v *vm) mathModf(L *lua.LState) int {

@@ -10,8 +10,8 @@ import (
 // The order in which Lua 5.1 walks a table is a fact that scripts can see:
 // cjson.encode and cmsgpack.pack write fields in it. gopher-lua keeps keys in
 // the order of their first assignment, so inserting them in that order into a
-// model of Lua's hash part gives Lua's order, as long as no key was removed
-// and the array part had its usual history.
+// model of Lua's hash part gives Lua's order, as long as the array part had its
+// usual history and no key was set again after it had been removed.
 
 // keyNode is one slot of the modelled hash part.
 type keyNode struct {
@@ -25,6 +25,15 @@ type keyTable struct {
 	free      int // all slots from here on are taken
 	array     int // size of the array part
 	arrayUsed int // how many of it are in use
+	removed   map[lua.LValue]int
+	now       int // how many fields were set before the one that is inserted
+}
+
+// gone reports whether a key's value is nil by now: it takes room until the next
+// move, or until a key that belongs there comes.
+func (t *keyTable) gone(key lua.LValue) bool {
+	at, ok := t.removed[key]
+	return ok && at <= t.now
 }
 
 // newKeyTable models a table whose array part holds 1..n and whose hash part
@@ -87,8 +96,11 @@ func (t *keyTable) insert(key lua.LValue) {
 		return
 	}
 	mp := t.position(key)
-	if t.nodes[mp].key == nil {
+	if other := t.nodes[mp].key; other == nil {
 		t.nodes[mp] = keyNode{key, -1}
+		return
+	} else if t.gone(other) {
+		t.nodes[mp].key = key
 		return
 	}
 	slot := t.freeSlot()
@@ -138,7 +150,7 @@ func (t *keyTable) grow(key lua.LValue) {
 	total := t.arrayUsed + 1
 	ints := t.arrayUsed
 	for _, n := range t.nodes {
-		if n.key != nil {
+		if n.key != nil && !t.gone(n.key) {
 			total++
 			if i := arrayIndex(n.key); i > 0 {
 				counts[bits.Len(uint(i-1))]++
@@ -164,7 +176,7 @@ func (t *keyTable) move(n int) {
 	old := t.nodes
 	t.setSize(n)
 	for i := len(old) - 1; i >= 0; i-- {
-		if old[i].key != nil {
+		if old[i].key != nil && !t.gone(old[i].key) {
 			t.insert(old[i].key)
 		}
 	}
@@ -196,6 +208,9 @@ type sizeHint struct {
 	// moved tells that the array part was made larger when the constructor's fields were
 	// there: they were put in anew.
 	moved bool
+	sized bool // the table is not one that grew from nothing, element by element
+	// removed has, for the keys that were set to nil, how many fields had been set by then.
+	removed *map[lua.LValue]int
 }
 
 func (sizeHint) String() string       { return "nil" }
@@ -208,13 +223,38 @@ func noteFirst(t *lua.LTable, n int) {
 		return
 	}
 	hint := sizeHintOf(t)
-	hint.late = 0
-	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
-		hint.late++
-	}
+	hint.late = len(fieldsSet(t))
 	if hint.late > 0 {
+		hint.sized = true
 		t.Metatable = hint
 	}
+}
+
+// noteRemoval notes that a field of a table without metatable is about to be removed.
+func noteRemoval(t *lua.LTable, key lua.LValue) {
+	if !layout.ok || t.RawGet(key) == lua.LNil {
+		return
+	}
+	hint, _ := t.Metatable.(sizeHint)
+	if hint.removed == nil {
+		hint.removed = &map[lua.LValue]int{}
+		t.Metatable = hint
+	}
+	(*hint.removed)[key] = len(fieldsSet(t))
+}
+
+// removals are the keys that were removed and not set again.
+func removals(t *lua.LTable, hint sizeHint) map[lua.LValue]int {
+	if hint.removed == nil {
+		return nil
+	}
+	gone := make(map[lua.LValue]int, len(*hint.removed))
+	for key, at := range *hint.removed {
+		if t.RawGet(key) == lua.LNil {
+			gone[key] = at
+		}
+	}
+	return gone
 }
 
 // sizeHintOf is what is known of a table's constructor. Its size of the array part
@@ -234,17 +274,22 @@ func sizeHintOf(t *lua.LTable) sizeHint {
 			room--
 		}
 	}
-	if room < 0 {
+	if len(fieldsSet(t)) > room {
 		h.array = 0
-		return h
-	}
-	for key, _ := t.Next(arrayEnd(last)); key != lua.LNil; key, _ = t.Next(key) {
-		if room--; room < 0 {
-			h.array = 0
-			break
-		}
 	}
 	return h
+}
+
+// fieldsSet are the keys outside of t's array, in the order of their first
+// assignment. Removed ones are among them if the layout of tables is known.
+func fieldsSet(t *lua.LTable) (keys []lua.LValue) {
+	if layout.ok {
+		return *tableKeys(t)
+	}
+	for key, _ := t.Next(arrayEnd(t.MaxN())); key != lua.LNil; key, _ = t.Next(key) {
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // hashKeys are the keys of t that Lua's array part does not hold, in Lua's order,
@@ -254,8 +299,8 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
 		prefix++
 	}
-	key, _ := t.Next(arrayEnd(last))
-	if key == lua.LNil && prefix == last {
+	fields := fieldsSet(t)
+	if len(fields) == 0 && prefix == last {
 		return nil, last
 	}
 	hint := sizeHintOf(t)
@@ -267,31 +312,31 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 		start = last // a constructor may have holes
 	}
 	model := newKeyTable(start, hint.hash)
-	for range hint.late {
-		if key != lua.LNil {
-			model.insert(key)
-			key, _ = t.Next(key)
-		}
+	model.removed = removals(t, hint)
+	late := min(hint.late, len(fields))
+	for n, key := range fields[:late] {
+		model.now = n
+		model.insert(key)
 	}
 	for i := start + 1; i <= last; i++ { // as if they had been set in this order
 		if t.RawGetInt(i) != lua.LNil {
 			model.insert(number(int64(i)))
 		}
 	}
-	for n := 0; key != lua.LNil; n++ {
+	for n, key := range fields[late:] {
 		if hint.moved && n == hint.hash {
 			model.reinsert()
 			hint.moved = false
 		}
+		model.now = late + n
 		model.insert(key)
-		key, _ = t.Next(key)
 	}
 	if hint.moved {
 		model.reinsert()
 	}
 	keys := make([]lua.LValue, 0, len(model.nodes))
 	for _, node := range model.nodes {
-		if node.key != nil {
+		if node.key != nil && t.RawGet(node.key) != lua.LNil {
 			keys = append(keys, node.key)
 		}
 	}
@@ -315,7 +360,6 @@ func dense(t *lua.LTable, n int) bool {
 func border(t *lua.LTable) int {
 	n := t.Len()
 	size := 1 << bits.Len(uint(n-1))
-	_, known := t.Metatable.(sizeHint)
 	hint := sizeHintOf(t)
 	switch {
 	case n <= hint.array:
@@ -323,7 +367,7 @@ func border(t *lua.LTable) int {
 	case hint.array > 0 && t.RawGetInt(hint.array) != lua.LNil: // the rest is in the hash part
 		return hashBorder(t, hint.array)
 	}
-	if (n > 2 || known && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
+	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
 		return 0
 	}
 	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n)

@@ -16,21 +16,29 @@ var update = flag.Bool("update", false, "record testdata/*.txt anew from the ser
 
 // probe is one script with the answers that a server gave.
 //
+//	< a script that runs before it, for what it leaves behind
 //	> script, in Go quotes if it needs more than one line
 //	@ keys and arguments: k1 k2 , a1 a2
 //	! args of one redis.call => RESP3 reply ("pairs" before it: arrays of two are pairs)
 //	= reply to a RESP2 client
 //	3 reply to a RESP3 client
+//	~ why our reply differs, in words of the list of known differences in doc.go
+//	~2 our reply to a RESP2 client
+//	~3 our reply to a RESP3 client
 //
-// The lines below @ are written by -update.
+// The lines below @ are written by -update, but for the reason of a difference.
 type probe struct {
 	line       int
+	before     []string
 	script     string
 	quoted     bool
 	keys, args []string
 	at         string
 	calls      []hostCall
 	two, three string
+
+	known            string // why ours are others
+	ourTwo, ourThree string
 }
 
 func readProbes(t *testing.T, file string) (probes []*probe, comments map[int][]string) {
@@ -41,6 +49,7 @@ func readProbes(t *testing.T, file string) (probes []*probe, comments map[int][]
 	}
 	defer f.Close()
 	comments = map[int][]string{}
+	var before []string
 	scan := bufio.NewScanner(f)
 	scan.Buffer(nil, 16<<20)
 	for n := 1; scan.Scan(); n++ {
@@ -51,8 +60,11 @@ func readProbes(t *testing.T, file string) (probes []*probe, comments map[int][]
 			p = probes[len(probes)-1]
 		}
 		switch mark {
+		case "<":
+			before = append(before, rest)
 		case ">":
-			p = &probe{line: n, script: rest}
+			p = &probe{line: n, before: before, script: rest}
+			before = nil
 			if s, err := strconv.Unquote(rest); err == nil && strings.HasPrefix(rest, `"`) {
 				p.script, p.quoted = s, true
 			}
@@ -67,6 +79,12 @@ func readProbes(t *testing.T, file string) (probes []*probe, comments map[int][]
 			p.two = unquote(t, rest)
 		case "3":
 			p.three = unquote(t, rest)
+		case "~":
+			p.known = rest
+		case "~2":
+			p.ourTwo = unquote(t, rest)
+		case "~3":
+			p.ourThree = unquote(t, rest)
 		default:
 			comments[len(probes)] = append(comments[len(probes)], line)
 		}
@@ -133,15 +151,40 @@ func (p *probe) replay(t *testing.T, in *Interp, file string) {
 	if h.bad != "" {
 		t.Errorf("%s:%d: %s\n%s", file, p.line, p.script, h.bad)
 	}
-	if masked(two) != p.two {
-		t.Errorf("%s:%d: %s\n  have %q\n  want %q", file, p.line, p.script, two, p.two)
-	} else if masked(three) != p.three {
-		t.Errorf("%s:%d: %s\n  RESP3 have %q\n       want %q", file, p.line, p.script, three, p.three)
+	wantTwo, wantThree := p.two, p.three
+	if p.known != "" {
+		if !strings.Contains(documentation(t), p.known) {
+			t.Errorf("%s:%d: not in doc.go: %s", file, p.line, p.known)
+		}
+		wantTwo, wantThree = p.ourTwo, p.ourThree
+		if wantTwo == p.two && wantThree == p.three {
+			t.Errorf("%s:%d: %s\n  marked as different, but it is not: %s", file, p.line, p.script, p.known)
+		}
 	}
+	if masked(two) != wantTwo {
+		t.Errorf("%s:%d: %s\n  have %q\n  want %q", file, p.line, p.script, two, wantTwo)
+	} else if masked(three) != wantThree {
+		t.Errorf("%s:%d: %s\n  RESP3 have %q\n       want %q", file, p.line, p.script, three, wantThree)
+	}
+}
+
+// documentation is the text of doc.go on one line.
+func documentation(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", "")), " ")
 }
 
 // run compiles and runs the script and encodes its reply for both protocols.
 func (p *probe) run(in *Interp, h Host) (two, three string) {
+	for _, source := range p.before {
+		if s, err := Compile(source); err == nil {
+			in.Run(h, s, nil, nil)
+		}
+	}
 	s, err := Compile(p.script)
 	if err != nil {
 		return "-" + err.Error() + "\r\n", "-" + err.Error() + "\r\n"
@@ -185,6 +228,9 @@ func (p *probe) ask(t *testing.T, addr string, in *Interp) {
 			t.Fatalf("line %d: %v", p.line, err)
 		}
 		conn.do("FLUSHALL")
+		for _, source := range p.before {
+			conn.do("EVAL", source, "0")
+		}
 		_, raw, err := conn.do(argv...)
 		if err != nil {
 			t.Fatalf("line %d: %s: %v", p.line, p.script, err)
@@ -202,7 +248,8 @@ func (p *probe) ask(t *testing.T, addr string, in *Interp) {
 	defer conn.c.Close()
 	conn.do("FLUSHALL")
 	h := &liveHost{conn: conn}
-	p.run(in, h)
+	two, three := p.run(in, h)
+	p.ourTwo, p.ourThree = masked(two), masked(three)
 	p.calls = h.calls
 }
 
@@ -210,6 +257,9 @@ func (p *probe) write(out *strings.Builder) {
 	script := p.script
 	if p.quoted {
 		script = strconv.Quote(script)
+	}
+	for _, source := range p.before {
+		fmt.Fprintf(out, "< %s\n", source)
 	}
 	fmt.Fprintf(out, "> %s\n", script)
 	if p.at != "" {
@@ -227,4 +277,7 @@ func (p *probe) write(out *strings.Builder) {
 		out.WriteString(strconv.Quote(c.raw) + "\n")
 	}
 	fmt.Fprintf(out, "= %q\n3 %q\n", p.two, p.three)
+	if p.known != "" {
+		fmt.Fprintf(out, "~ %s\n~2 %q\n~3 %q\n", p.known, p.ourTwo, p.ourThree)
+	}
 }

@@ -100,6 +100,14 @@ func randomOrder(r *rand.Rand) string {
 	if r.Intn(3) == 0 {
 		fmt.Fprintf(&b, "t.%s = 'again' ", pick(r, names))
 	}
+	if r.Intn(3) == 0 { // removed, never to come again, and others added
+		for _, n := range names[:1+r.Intn(len(names))] {
+			fmt.Fprintf(&b, "t.%s = nil ", n)
+		}
+		for i := range r.Intn(4) {
+			fmt.Fprintf(&b, "t.new%d = %d ", i, i)
+		}
+	}
 	b.WriteString(pick(r, []string{
 		"return cjson.encode(t)", "return cmsgpack.pack(t)", "return cjson.encode(cjson.decode(cjson.encode(t)))",
 		"local o = {} for k, v in pairs(t) do o[#o + 1] = tostring(k) end return o",

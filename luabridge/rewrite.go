@@ -11,6 +11,8 @@ import (
 const (
 	helperConcat   = "\x00cat"    // operands of a chain of ".."
 	helperMod      = "\x00mod"    // a % b
+	helperPow      = "\x00pow"    // a ^ b
+	helperFirst    = "\x00first"  // notes that t[1] is about to be set
 	helperMul      = "\x00mul"    // a * b
 	helperDiv      = "\x00div"    // a / b
 	helperLen      = "\x00len"    // #a, in scripts that could be deceived by a metamethod

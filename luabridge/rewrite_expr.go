@@ -219,6 +219,11 @@ func (r *rewriter) single(list []ast.Expr) []ast.Expr {
 func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 	helper := ""
 	switch {
+	case e.Operator == "^":
+		if n := powerOf(e.Lhs, e.Rhs); n != nil {
+			return n
+		}
+		helper = helperPow
 	case literal(e.Lhs) && literal(e.Rhs) && e.Operator != "%": // computed by the compiler, sign and all
 	case e.Operator == "%":
 		helper = helperMod
@@ -232,6 +237,23 @@ func (r *rewriter) arith(e *ast.ArithmeticOpExpr) ast.Expr {
 		return e
 	}
 	return r.call(helper, e.Line(), r.single([]ast.Expr{e.Lhs, e.Rhs})...)
+}
+
+// powerOf is what the compiler would make of a power of two numbers, with our own
+// digits; nil if it is not a number that can be written down.
+func powerOf(lhs, rhs ast.Expr) ast.Expr {
+	x, ok := lhs.(*ast.NumberExpr)
+	y, ok2 := rhs.(*ast.NumberExpr)
+	if !ok || !ok2 {
+		return nil
+	}
+	a, err := strconv.ParseFloat(x.Value, 64)
+	b, err2 := strconv.ParseFloat(y.Value, 64)
+	value := power(a, b)
+	if err != nil || err2 != nil || !normal(value) {
+		return nil
+	}
+	return at(&ast.NumberExpr{Value: strconv.FormatFloat(value, 'g', -1, 64)}, x.Line(), x.LastLine())
 }
 
 // literal reports whether e is made of numbers only.
@@ -271,7 +293,11 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 	table := r.pieces(e)
 	if r.ordered && keyed > 1 || r.ownLen && (gaps || oddSize(items)) {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
-		return r.call(helperSized, e.Line(), table, size(items), size(keyed))
+		args := []ast.Expr{table, size(items), size(keyed)}
+		if late := beforeOne(e); items == 0 && late > 0 {
+			args = append(args, size(late))
+		}
+		return r.call(helperSized, e.Line(), args...)
 	}
 	return table
 }
@@ -297,6 +323,16 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 		}
 	}
 	return items, keyed, gaps || maybe && oddSize(items)
+}
+
+// beforeOne counts the fields before "[1] = ...".
+func beforeOne(e *ast.TableExpr) int {
+	for i, f := range e.Fields {
+		if f.Key != nil && isOne(f.Key) {
+			return i
+		}
+	}
+	return 0
 }
 
 // oddSize reports whether a list of n items has another size than it would get by

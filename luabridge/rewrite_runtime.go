@@ -18,6 +18,8 @@ type frontHelper struct {
 var frontHelpers = []frontHelper{
 	{helperConcat, luaConcat},
 	{helperMod, luaMod},
+	{helperPow, luaPow},
+	{helperFirst, luaFirst},
 	{helperMul, luaMul},
 	{helperDiv, luaDiv},
 	{helperLen, luaLen},
@@ -220,6 +222,14 @@ func luaAppend(L *lua.LState) int {
 	return 0
 }
 
+// luaFirst comes before "t[1] = value".
+func luaFirst(L *lua.LState) int {
+	if t, ok := L.Get(1).(*lua.LTable); ok && t.Metatable.Type() != lua.LTTable {
+		noteFirst(t, 1)
+	}
+	return 0
+}
+
 // luaErase is "t[k] = nil".
 func luaErase(L *lua.LState) int {
 	object, key := L.Get(1), L.Get(2)
@@ -235,11 +245,15 @@ func luaErase(L *lua.LState) int {
 		case isNumber && n != n:
 			callerError(L, "table index is NaN")
 		}
+		if ok && t.Metatable.Type() != lua.LTTable {
+			noteRemoval(t, key)
+		}
 		L.SetTable(object, key, lua.LNil)
 		return 0
 	}
 	i := int(n)
 	if lua.LNumber(i) != n || i < 1 || i >= lua.MaxArrayIndex {
+		noteRemoval(t, key)
 		t.RawSet(key, lua.LNil)
 		return 0
 	}
@@ -321,14 +335,15 @@ func luaSpread(L *lua.LState) int {
 
 // luaSized notes how many items and fields a constructor has: the order in which Lua
 // walks the table depends on it, and where it ends. Items of -1-n are n and all that
-// an open call gave.
+// an open call gave. A fourth argument tells how many fields come before [1].
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
-	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3)}
+	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3), sized: true}
 	if fixed := -1 - hint.array; fixed >= 0 {
 		hint.array = table.Len()
 		hint.moved = hint.array > fixed
 	}
+	hint.late = L.OptInt(4, 0)
 	table.Metatable = hint
 	L.Push(table)
 	return 1

@@ -74,7 +74,7 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 		return r.readonly(access.Line(), r.expr(access.Key), r.expr(s.Rhs[0]))
 	}
 	if _, ok := s.Rhs[0].(*ast.NilExpr); ok {
-		if _, named := access.Key.(*ast.StringExpr); !named {
+		if _, named := access.Key.(*ast.StringExpr); !named || r.ordered {
 			return r.erase(access)
 		}
 	}
@@ -85,6 +85,11 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
+	if r.ordered && !late && isOne(access.Key) && r.local(access.Object) != nil {
+		note := r.call(helperFirst, access.Line(), access.Object)
+		note.AdjustRet = false
+		return block(s.Line(), s.LastLine(), at(&ast.FuncCallStmt{Expr: note}, s.Line(), s.Line()), s)
+	}
 	if !late {
 		return s
 	}
@@ -146,11 +151,12 @@ func (r *rewriter) append(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
 }
 
 // erase rewrites "object[key] = nil". The machine would leave the end of an array
-// full of nil, and walk over it for every "#".
+// full of nil, and walk over it for every "#"; and when a field was removed decides
+// the order of the others.
 func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
-	if _, last := access.Key.(*ast.UnaryLenOpExpr); !last {
-		r.holes = true
-	}
+	_, last := access.Key.(*ast.UnaryLenOpExpr)
+	_, named := access.Key.(*ast.StringExpr)
+	r.holes = r.holes || !last && !named
 	object, key := r.expr(access.Object), r.expr(access.Key)
 	call := r.call(helperErase, access.Line(), r.single([]ast.Expr{object, key})...)
 	call.AdjustRet = false
@@ -250,7 +256,7 @@ func numeric(e ast.Expr) bool {
 		return true
 	case *ast.FuncCallExpr:
 		id, ok := e.Func.(*ast.IdentExpr)
-		return ok && (id.Value == helperMod || id.Value == helperMul || id.Value == helperDiv)
+		return ok && (id.Value == helperMod || id.Value == helperPow || id.Value == helperMul || id.Value == helperDiv)
 	}
 	return false
 }

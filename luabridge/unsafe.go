@@ -9,7 +9,8 @@ import (
 
 // This is the only file that reaches unexported fields of gopher-lua: the call
 // frames (for PUC's error texts and positions) and the open upvalues (a failed
-// pcall must close those of the frames it unwinds, and no others). The layout
+// pcall must close those of the frames it unwinds, and no others), and the keys
+// of tables (for the order of fields after one was removed). The layout
 // is compared with the mirrors below once at start-up; when it differs, frames
 // are unknown: errors lose variable names and gopher-lua's own rules for
 // upvalues apply.
@@ -50,6 +51,7 @@ var layout = findLayout()
 type stateLayout struct {
 	ok                                      bool
 	reg, currentFrame, uvcache, hasErrorFun uintptr
+	keys                                    uintptr // in LTable
 }
 
 func findLayout() stateLayout {
@@ -58,7 +60,8 @@ func findLayout() stateLayout {
 	cur, ok2 := st.FieldByName("currentFrame")
 	uvs, ok3 := st.FieldByName("uvcache")
 	hef, ok4 := st.FieldByName("hasErrorFunc")
-	ok := ok1 && ok2 && ok3 && ok4 &&
+	keys, ok5 := reflect.TypeOf(lua.LTable{}).FieldByName("keys")
+	ok := ok1 && ok2 && ok3 && ok4 && ok5 && keys.Type == reflect.TypeOf([]lua.LValue(nil)) &&
 		sameStruct(reg.Type, reflect.TypeOf((*registry)(nil)), false) &&
 		sameStruct(cur.Type, reflect.TypeOf((*frame)(nil)), true) &&
 		sameStruct(uvs.Type, reflect.TypeOf((*upvalue)(nil)), true) &&
@@ -66,7 +69,7 @@ func findLayout() stateLayout {
 	if !ok {
 		return stateLayout{}
 	}
-	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset}
+	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset, keys.Offset}
 }
 
 // sameStruct compares what two pointer types point to, field by field: name,
@@ -129,6 +132,12 @@ func boxStrings(t *lua.LTable, list []string) {
 
 func field[T any](L *lua.LState, offset uintptr) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(L), offset))
+}
+
+// tableKeys are a table's keys outside of its array in the order of their first
+// assignment, removed ones too. The layout must be known.
+func tableKeys(t *lua.LTable) *[]lua.LValue {
+	return (*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.keys))
 }
 
 // currentFrame is the running function's frame, nil when frames are unknown.
