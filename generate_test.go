@@ -129,6 +129,9 @@ func (g *generator) command() []string {
 }
 
 func (g *generator) arg(out []string, a docArg) []string {
+	if a.token == "STOREDIST" { // the server's C library gets the last bit wrong at times: see TestOracleGeoDistances
+		return out
+	}
 	if a.optional && (g.r.IntN(3) > 0 || a.token == "BLOCK" && g.r.IntN(8) > 0) { // waiting takes long
 		return out
 	}
@@ -187,7 +190,7 @@ func (g *generator) value(out []string, a docArg) []string {
 	case "integer":
 		return append(out, g.integer(a.name))
 	case "double":
-		return append(out, g.double())
+		return append(out, g.double(a.name))
 	case "unix-time":
 		return append(out, pick(g, "4102444800", "4102444800000", "1", "0", "-1", "99999999999999999"))
 	case "pattern":
@@ -223,7 +226,19 @@ func (g *generator) integer(name string) string {
 	return pick(g, "0", "1", "2", "3", "5", "10", "100", "-1", "-2", "-3", "-100")
 }
 
-func (g *generator) double() string {
+func (g *generator) double(name string) string {
+	if g.r.IntN(20) > 0 {
+		switch name {
+		case "longitude":
+			return pick(g, "0", "13.361389", "15.087269", "-180", "180", "-0.0001", "-122.4194", "179.99", "2.3522", "1e-7", "181",
+				strconv.Itoa(g.r.IntN(361)-180))
+		case "latitude":
+			return pick(g, "0", "38.115556", "37.502669", "-85.05112878", "85.05112878", "0.0001", "-37.77", "84.9", "48.8566", "-70", "86",
+				strconv.Itoa(g.r.IntN(171)-85))
+		case "radius", "width", "height":
+			return pick(g, "0", "0.1", "1", "50", "200", "5000", "100000", "3000000", "12345.678", "1e7", "2e8", "1e300", "-1")
+		}
+	}
 	if g.r.IntN(20) == 0 {
 		return pick(g, "nan", "1e400", "abc", "", "0x10", "1e-400", " 1", "1 ")
 	}

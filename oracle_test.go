@@ -30,7 +30,7 @@ var (
 const episodeLen = 400
 
 // oracleGroups are the groups that take part.
-var oracleGroups = []string{"string", "hash", "sorted-set", "list", "set", "generic", "bitmap", "stream"}
+var oracleGroups = []string{"string", "hash", "sorted-set", "list", "set", "generic", "bitmap", "stream", "geo"}
 
 // oracleSkip are commands that the test can't compare, each with its reason.
 var oracleSkip = map[string]string{

@@ -93,6 +93,12 @@ func (c *Call) zadd(opt zaddOptions) resp.Value {
 	if bad != nil {
 		return *bad
 	}
+	return c.zaddScored(opt, pairs, scores, longest)
+}
+
+// zaddScored adds the members of score and member pairs, whose scores are read and
+// whose longest member has that many bytes.
+func (c *Call) zaddScored(opt zaddOptions, pairs []string, scores []float64, longest int) resp.Value {
 	key := c.Args[1]
 	o, bad := c.writeAs(key, store.ZSet)
 	if bad != nil {

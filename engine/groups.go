@@ -40,6 +40,8 @@ func commandGroups() [][]Spec {
 		listBlockCommands,
 		blockedCommands,
 		zsetCombineCommands,
+		geoCommands,
+		geoSearchCommands,
 		streamCommands,
 		streamRangeCommands,
 		streamReadCommands,

@@ -46,6 +46,9 @@ func (v *vm) fromScalar(r *resp.Value) lua.LValue {
 		if three {
 			return v.record("double", lua.LNumber(r.Num()))
 		}
+		if r.Str != "" {
+			return lua.LString(r.Str)
+		}
 		return lua.LString(formatDouble(r.Num()))
 	case resp.KindBool:
 		if three {

@@ -36,7 +36,7 @@ func append2(dst []byte, v *Value) []byte {
 		return append(dst, "*-1\r\n"...)
 	case KindDouble:
 		var text [32]byte
-		return redcon.AppendBulk(dst, AppendDouble(text[:0], v.Num()))
+		return redcon.AppendBulk(dst, appendNumber(text[:0], v))
 	case KindBool:
 		return redcon.AppendInt(dst, v.Int)
 	case KindBigNum, KindVerbatim:
@@ -51,7 +51,7 @@ func append2(dst []byte, v *Value) []byte {
 func append3(dst []byte, v *Value) []byte {
 	switch v.Kind {
 	case KindDouble:
-		return append(AppendDouble(append(dst, ','), v.Num()), "\r\n"...)
+		return append(appendNumber(append(dst, ','), v), "\r\n"...)
 	case KindBool:
 		if v.Int != 0 {
 			return append(dst, "#t\r\n"...)
@@ -72,6 +72,14 @@ func append3(dst []byte, v *Value) []byte {
 		return appendPairs(dst, v.Elems)
 	}
 	return append(dst, "_\r\n"...)
+}
+
+// appendNumber appends the text of a double.
+func appendNumber(dst []byte, v *Value) []byte {
+	if v.Str != "" {
+		return append(dst, v.Str...)
+	}
+	return AppendDouble(dst, v.Num())
 }
 
 func appendElems(dst []byte, elems []Value, proto int) []byte {

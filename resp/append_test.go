@@ -26,6 +26,7 @@ func TestAppend(t *testing.T) {
 		{"double", double, "$3\r\n1.5\r\n", ",1.5\r\n"},
 		{"whole double", Double(3), "$1\r\n3\r\n", ",3\r\n"},
 		{"infinite double", Double(math.Inf(-1)), "$4\r\n-inf\r\n", ",-inf\r\n"},
+		{"double with a text", DoubleText("0.10000000000000001"), "$19\r\n0.10000000000000001\r\n", ",0.10000000000000001\r\n"},
 		{"true", Bool(true), ":1\r\n", "#t\r\n"},
 		{"false", Bool(false), ":0\r\n", "#f\r\n"},
 		{"big number", BigNum("-123"), "$4\r\n-123\r\n", "(-123\r\n"},

@@ -1,6 +1,9 @@
 package resp
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // Kind tells what a Value is. Each kind has one RESP2 and one RESP3 form; the
 // table stands in the package comment.
@@ -13,7 +16,7 @@ const (
 	KindErr                   // Str, beginning with its code word: "ERR syntax error"
 	KindInt                   // Int
 	KindBulk                  // Str, any bytes
-	KindDouble                // Num
+	KindDouble                // Num; Str is its text where that is not the usual one
 	KindBool                  // Int is 0 or 1
 	KindBigNum                // Str, decimal digits with an optional sign
 	KindVerbatim              // Str; Elems is nil, the format is always "txt"
@@ -58,6 +61,15 @@ func Bulk(s string) Value { return Value{Kind: KindBulk, Str: s} }
 
 // Double returns a floating point reply: a bulk string for RESP2.
 func Double(f float64) Value { return Value{Kind: KindDouble, Int: int64(math.Float64bits(f))} }
+
+// DoubleText returns a floating point reply that is written as text, which is a decimal
+// number, and is what a reader makes of it: not always the number that was written.
+func DoubleText(text string) Value {
+	f, _ := strconv.ParseFloat(text, 64) // what is no number reads as 0, as in C
+	v := Double(f)
+	v.Str = text
+	return v
+}
 
 // Bool returns a boolean reply: 1 or 0 for RESP2.
 func Bool(b bool) Value {
