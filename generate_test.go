@@ -81,6 +81,7 @@ type generator struct {
 	// lex lets the commands on lexicographic ranges in, and keeps members short: in a
 	// skiplist whose scores differ, what such a range finds depends on its random levels.
 	lex    bool
+	hll    bool
 	lastMs int // of the IDs of stream entries made so far
 }
 
@@ -108,7 +109,7 @@ func pick[T any](g *generator, list ...T) T { return list[g.r.IntN(len(list))] }
 // command makes one request; a few of them are broken on purpose.
 func (g *generator) command() []string {
 	c := g.enabled[g.r.IntN(len(g.enabled))]
-	g.numkeys = -1
+	g.numkeys, g.hll = -1, strings.HasPrefix(c.words[0], "pf")
 	out := slices.Clone(c.words)
 	for _, a := range c.args {
 		out = g.arg(out, a)
@@ -250,6 +251,17 @@ func (g *generator) text(name string) string {
 	switch name {
 	case "min", "max", "start", "stop":
 		return pick(g, "0", "1", "-1", "2", "(1", "(1.5", "-inf", "+inf", "[a", "(a", "[c", "(d", "-", "+", "(inf", "3", "[", "x")
+	}
+	switch name {
+	case "subcommand": // PFDEBUG's
+		if g.r.IntN(20) == 0 {
+			return "GETREG"
+		}
+		return pick(g, "DECODE", "DECODE", "encoding", "TODENSE", "x")
+	case "element":
+		if g.hll {
+			return strconv.Itoa(g.r.IntN(1 + g.r.IntN(100_000)))
+		}
 	}
 	if t, ok := g.streamText(name); ok {
 		return t

@@ -28,6 +28,7 @@ var parameters = []parameter{
 	memoryParam("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
 	numberParam("hash-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
 	memoryParam("hash-max-ziplist-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
+	memoryParam("hll-sparse-max-bytes", 0, func(co *core) *int64 { return &co.set.hllSparseMaxBytes }),
 	yesNoParam("latency-tracking", func(co *core) *bool { return &co.set.latencyTracking }),
 	numberParam("list-max-listpack-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
 	numberParam("list-max-ziplist-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),

@@ -40,6 +40,7 @@ func commandGroups() [][]Spec {
 		listBlockCommands,
 		blockedCommands,
 		zsetCombineCommands,
+		hllCommands,
 		geoCommands,
 		geoSearchCommands,
 		streamCommands,

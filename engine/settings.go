@@ -21,18 +21,21 @@ type settings struct {
 	enableDebug      string // yes, no or local
 	queryBufferLimit int64
 	latencyTracking  bool
+	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
+	hllSparseMaxBytes int64
 }
 
 func newSettings(co *core) *settings {
 	return &settings{
-		requirePass:      co.cfg.Password,
-		maxClients:       10000,
-		busyReplyMs:      5000,
-		trackingMaxKeys:  1_000_000,
-		protoMaxBulkLen:  512 << 20,
-		enableDebug:      cmp.Or(co.cfg.EnableDebug, "no"),
-		queryBufferLimit: 1 << 30,
-		latencyTracking:  true,
+		requirePass:       co.cfg.Password,
+		maxClients:        10000,
+		busyReplyMs:       5000,
+		trackingMaxKeys:   1_000_000,
+		protoMaxBulkLen:   512 << 20,
+		enableDebug:       cmp.Or(co.cfg.EnableDebug, "no"),
+		queryBufferLimit:  1 << 30,
+		latencyTracking:   true,
+		hllSparseMaxBytes: 3000,
 	}
 }
 

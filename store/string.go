@@ -106,6 +106,22 @@ func (o *Object) SetRange(offset int, s string) int {
 	return len(v.buf)
 }
 
+// EditStr returns the bytes of the string, encoded as "raw" from now on, to be changed
+// in place until the end of the turn.
+func (o *Object) EditStr() []byte {
+	v := o.str()
+	v.enc = encRaw
+	v.unshare()
+	return v.buf
+}
+
+// SetStrRaw makes b the string, encoded as "raw" whatever it holds. It keeps b.
+func (o *Object) SetStrRaw(b []byte) {
+	v := o.str()
+	v.buf, v.enc = b, encRaw
+	v.shared.Store(false)
+}
+
 // isInt reports whether s is the canonical decimal text of an int64.
 func isInt(s string) bool {
 	if len(s) == 0 || len(s) > 20 || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
