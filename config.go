@@ -20,6 +20,9 @@ type Config struct {
 	SocketPerm os.FileMode
 	// Databases is the number of logical databases; 0 means 16.
 	Databases int
+	// Cluster makes the server the one node of a cluster, as cluster-enabled does: it has
+	// all slots, and one database whatever Databases says.
+	Cluster bool
 	// Password is what clients must AUTH with, as requirepass; empty means none.
 	Password string
 	// Clock is the server's time: Real() or Manual(start). nil means Real().
@@ -53,6 +56,8 @@ func (c *Config) Validate() error {
 func (c *Config) engine() engine.Config {
 	return engine.Config{Databases: c.Databases, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
 		EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
+	return engine.Config{Databases: c.Databases, Cluster: c.Cluster, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
+		EnableDebug: c.EnableDebug, Log: c.Log}
 }
 
 // Real returns the machine's clock, which inside a testing/synctest bubble is the bubble's.

@@ -28,7 +28,9 @@ import (
 //	% any              of the next answer only the kind is compared
 //
 // Every file runs on an empty server. With ECHOMQSIM_ORACLE=host:port,
-// go test -run TestTranscripts -update has that server write the answers.
+// go test -run TestTranscripts -update has that server write the answers. Those in
+// testdata/cluster are a cluster's: of a server with cluster-enabled that has all slots,
+// at ECHOMQSIM_ORACLE_CLUSTER.
 var update = flag.Bool("update", false, "record the transcripts' answers from $ECHOMQSIM_ORACLE")
 
 // step is one request of a transcript and its answers.
@@ -44,16 +46,23 @@ type step struct {
 // doer runs a command and gives its reply.
 type doer func(args ...string) (resp.Value, error)
 
+// transcriptOracles are the directories of transcripts, with what names the server that
+// recorded them.
+var transcriptOracles = [][2]string{{"testdata/oracle", "ECHOMQSIM_ORACLE"}, {"testdata/cluster", "ECHOMQSIM_ORACLE_CLUSTER"},
+	{"testdata/sim", ""}}
+
 func TestTranscripts(t *testing.T) {
-	for _, dir := range []string{"testdata/oracle", "testdata/sim"} {
+	for _, d := range transcriptOracles {
+		dir, oracle := d[0], d[1]
+		cfg := echomqsim.Config{EnableDebug: "yes", Cluster: dir == "testdata/cluster"}
 		for _, path := range transcripts(t, dir) {
 			name, _ := filepath.Rel("testdata", path)
 			t.Run(strings.TrimSuffix(name, ".txt"), func(t *testing.T) {
 				steps, tail := parseTranscript(t, path)
-				if *update && dir == "testdata/oracle" {
-					record(t, path, steps, tail)
+				if *update && oracle != "" {
+					record(t, oracle, path, steps, tail)
 				}
-				replay(t, steps, dir == "testdata/sim")
+				replay(t, steps, cfg, oracle == "")
 			})
 		}
 	}
@@ -74,9 +83,9 @@ func transcripts(t *testing.T, dir string) (paths []string) {
 
 // replay runs the steps over every transport and protocol on a fresh server each.
 // Time stands still for transcripts that no server recorded.
-func replay(t *testing.T, steps []step, frozen bool) {
-	cfg := func() (cfg echomqsim.Config) {
-		cfg.EnableDebug = "yes"
+func replay(t *testing.T, steps []step, config echomqsim.Config, frozen bool) {
+	cfg := func() echomqsim.Config {
+		cfg := config
 		if frozen {
 			cfg.Clock = echomqsim.Manual(time.Time{})
 		}
@@ -175,12 +184,13 @@ func sortElems(v *resp.Value) {
 	v.Elems = slices.Concat(units...)
 }
 
-// record has the oracle answer every step and writes the file anew.
-func record(t *testing.T, path string, steps []step, tail []string) {
+// record has the oracle, which a variable of the environment names, answer every step
+// and writes the file anew.
+func record(t *testing.T, oracle, path string, steps []step, tail []string) {
 	t.Helper()
-	addr := os.Getenv("ECHOMQSIM_ORACLE")
+	addr := os.Getenv(oracle)
 	if addr == "" {
-		t.Fatal("-update needs ECHOMQSIM_ORACLE=host:port of a valkey-server")
+		t.Fatalf("-update needs %s=host:port of a valkey-server", oracle)
 	}
 	dial := oracleDial(addr)
 	for _, proto := range []int{2, 3} {

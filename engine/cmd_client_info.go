@@ -71,6 +71,7 @@ func (s *Session) flags() string {
 	add(s.dirty, 'd')
 	add(s.closing, 'c')
 	add(s.conn != nil && strings.HasSuffix(s.laddr(), ":0"), 'U')
+	add(s.readOnly, 'r')
 	add(s.noEvict, 'e')
 	add(s.noTouch, 'T')
 	if f == nil {

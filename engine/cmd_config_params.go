@@ -20,6 +20,8 @@ var parameters = []parameter{
 	fixedParam("bind", (*core).tcpHosts),
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
+	textParam("cluster-announce-ip", func(co *core) *string { return &co.set.announceIP }),
+	fixedParam("cluster-enabled", func(co *core) string { return yesNo(co.cluster != nil) }),
 	fixedParam("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
 	savePathParam("dbfilename", filepath.Base),
 	savePathParam("dir", absoluteDir),
@@ -109,12 +111,7 @@ func textParam(name string, at func(co *core) *string) parameter {
 
 func yesNoParam(name string, at func(co *core) *bool) parameter {
 	return parameter{name: name,
-		get: func(co *core) string {
-			if *at(co) {
-				return "yes"
-			}
-			return "no"
-		},
+		get: func(co *core) string { return yesNo(*at(co)) },
 		set: func(co *core, value string) string {
 			yes := strings.EqualFold(value, "yes")
 			if !yes && !strings.EqualFold(value, "no") {
@@ -123,6 +120,13 @@ func yesNoParam(name string, at func(co *core) *bool) parameter {
 			*at(co) = yes
 			return ""
 		}}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 type integer interface{ ~int | ~int64 }

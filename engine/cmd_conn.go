@@ -77,6 +77,8 @@ func selectCmd(c *Call) resp.Value {
 	case n < math.MinInt32 || n > math.MaxInt32:
 		return resp.Err("ERR value is out of range, value must between " + strconv.Itoa(math.MinInt32) +
 			" and " + strconv.Itoa(math.MaxInt32))
+	case c.cluster != nil && n != 0:
+		return errSelectCluster
 	case n < 0 || n >= int64(len(c.dbs)):
 		return errDBIndex
 	}
@@ -101,7 +103,7 @@ func reset(c *Call) resp.Value {
 	s.db, s.proto, s.name = 0, 2, ""
 	s.authed = c.set.requirePass == ""
 	s.replyOff, s.skipReply = false, 0
-	s.noTouch, s.noEvict = false, false
+	s.noTouch, s.noEvict, s.readOnly = false, false, false
 	return resp.Simple("RESET")
 }
 
@@ -170,7 +172,7 @@ func hello(c *Call) resp.Value {
 		resp.Bulk("version"), resp.Bulk(serverVersion),
 		resp.Bulk("proto"), resp.Int(int64(s.proto)),
 		resp.Bulk("id"), resp.Int(int64(s.id)),
-		resp.Bulk("mode"), resp.Bulk("standalone"),
+		resp.Bulk("mode"), resp.Bulk(c.mode()),
 		resp.Bulk("role"), resp.Bulk("master"),
 		resp.Bulk("modules"), resp.Array())
 }

@@ -72,7 +72,7 @@ func infoServer(co *core, w *infoWriter) {
 	w.text("redis_version", redisVersion)
 	w.text("server_name", serverName)
 	w.text("valkey_version", serverVersion)
-	w.text("server_mode", "standalone")
+	w.text("server_mode", co.mode())
 	w.text("os", runtime.GOOS+" "+runtime.GOARCH)
 	w.num("arch_bits", strconv.IntSize)
 	w.num("process_id", int64(os.Getpid()))
@@ -257,7 +257,13 @@ func infoLatencystats(co *core, w *infoWriter) {
 	})
 }
 
-func infoCluster(_ *core, w *infoWriter) { w.zeros("cluster_enabled") }
+func infoCluster(co *core, w *infoWriter) {
+	if co.cluster == nil {
+		w.zeros("cluster_enabled")
+		return
+	}
+	w.num("cluster_enabled", 1)
+}
 
 func infoKeyspace(co *core, w *infoWriter) {
 	for i, db := range co.dbs {

@@ -189,6 +189,9 @@ var (
 
 // move: MOVE key db
 func move(c *Call) resp.Value {
+	if c.cluster != nil {
+		return errMoveCluster
+	}
 	key, from := c.Args[1], c.dbIndex()
 	to, bad := c.dbArg(2)
 	switch {

@@ -73,6 +73,9 @@ func (c *Call) flush(db int) {
 
 // swapdb: SWAPDB index1 index2
 func swapdb(c *Call) resp.Value {
+	if c.cluster != nil {
+		return errSwapDBCluster
+	}
 	a, ok := parseInt(c.Args[1])
 	if !ok || a != int64(int32(a)) {
 		return resp.Err("ERR invalid first DB index")

@@ -10,6 +10,9 @@ import (
 type Config struct {
 	// Databases is the number of logical databases; 0 means 16.
 	Databases int
+	// Cluster makes the engine the one node of a cluster: it has all slots, and one
+	// database whatever Databases says.
+	Cluster bool
 	// Clock is the engine's time; nil means Real().
 	Clock Clock
 	// Seed feeds the engine's only source of randomness (RANDOMKEY, SPOP, ...).

@@ -22,7 +22,9 @@ func (s *Session) exec(args []string) resp.Value {
 		return s.rejected(spec, rej)
 	}
 	if s.multi != nil && !spec.inMulti {
-		s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
+		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
+			s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
+		}
 		return resp.Simple("QUEUED")
 	}
 	return co.call(s, spec, args, nil, false)
@@ -45,6 +47,11 @@ func (co *core) find(args []string) (*Spec, *reject) {
 
 // gates are the refusals that depend on the client and the server's state.
 func (s *Session) gates(spec *Spec, args []string) *reject {
+	if s.core.cluster != nil && (spec.Flags&NoAuth != 0 || !s.mustAuth()) {
+		if rej := s.clusterGate(spec, args); rej != nil {
+			return rej
+		}
+	}
 	switch {
 	case spec.Flags&Protected != 0 && !s.protectedAllowed():
 		return &reject{conn: protectedText(spec)}
@@ -94,6 +101,9 @@ func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
 	}
 	if spec != nil && spec.Name == "exec" { // with or without a transaction
 		s.endMulti()
+		if rej.redirects {
+			return v
+		}
 		return resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(v.Str, "ERR "))
 	}
 	return v

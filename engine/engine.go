@@ -52,6 +52,8 @@ type core struct {
 	nextID   uint64
 	watchers map[watchKey][]*watcher
 	waiters  waiters
+	cluster  *cluster // nil: not a node of a cluster
+	resets   uint64   // CLUSTER RESET HARD, each of which makes a new node of it
 	subs     [subKinds]subscriptions
 	tracking tracking
 	running  *Session // whose command runs just now; nil between commands
@@ -91,6 +93,9 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Databases == 0 {
 		cfg.Databases = 16
 	}
+	if cfg.Cluster {
+		cfg.Databases = 1
+	}
 	if cfg.Clock == nil {
 		cfg.Clock = Real()
 	}
@@ -112,6 +117,9 @@ func New(cfg Config) (*Engine, error) {
 	co.scripts = newScriptCache()
 	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
 	co.elems = make([]resp.Value, 0, maxReusedElems)
+	if cfg.Cluster {
+		co.cluster = co.newCluster()
+	}
 	co.tick()
 	co.startTime, co.lastSave = co.now, co.now
 	return e, nil

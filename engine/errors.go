@@ -29,6 +29,8 @@ var (
 type reject struct {
 	conn   string // the whole reply to a client, code word first
 	script string // to a script; empty: as for a client
+	// redirects tells that the request belongs elsewhere: EXEC passes that on as it is.
+	redirects bool
 }
 
 func (r *reject) reply(fromScript bool) resp.Value {

@@ -51,6 +51,8 @@ func commandGroups() [][]Spec {
 		streamClaimCommands,
 		streamInfoCommands,
 		connCommands,
+		clusterCommands,
+		clusterSlotCommands,
 		clientCommands,
 		trackingCommands,
 		commandCommands,

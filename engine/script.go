@@ -16,6 +16,7 @@ type scriptRun struct {
 	caller   *Session
 	command  []string
 	db       int // the script's own selected database
+	slot     int // of its keys so far, -1 for none; on a cluster only
 	readOnly bool
 	wrote    bool // a write command ran: it can't be killed any more
 	killed   bool
@@ -33,6 +34,9 @@ func (h scriptHost) Call(args []string) resp.Value {
 	spec, rej := co.find(args)
 	if rej == nil {
 		rej = co.scriptGates(run, spec)
+	}
+	if rej == nil && co.cluster != nil {
+		rej = co.scriptClusterGate(run, spec, args)
 	}
 	if rej != nil {
 		if spec != nil {
@@ -146,6 +150,9 @@ func (co *core) interp() *luabridge.Interp {
 // startRun begins the run of a script or function for this call's client, or
 // refuses it. The rest of run is filled in.
 func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
+	if c.cluster != nil && run.flags.HasShebang && run.flags.NoCluster {
+		return &errScriptCluster
+	}
 	if run.flags.HasShebang && !run.flags.NoWrites && run.readOnly {
 		return &errWriteScript
 	}
@@ -153,7 +160,7 @@ func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
 		return &errScriptOOM
 	}
 	run.readOnly = run.readOnly || run.flags.HasShebang && run.flags.NoWrites
-	run.caller, run.command, run.db = c.Sess, c.Args, c.Sess.db
+	run.caller, run.command, run.db, run.slot = c.Sess, c.Args, c.Sess.db, c.Sess.slot
 	c.runs = *run
 	c.core.run = &c.runs
 	return nil

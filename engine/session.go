@@ -30,6 +30,8 @@ type Session struct {
 	skipReply int  // CLIENT REPLY SKIP: 2 while the command itself runs, 1 for the next one
 	noTouch   bool
 	track     clientTracking
+	readOnly  bool // READONLY
+	slot      int  // of the current command's keys, -1 for none; on a cluster only
 	noEvict   bool
 
 	subs  [subKinds][]string // in the order of subscription

@@ -20,6 +20,7 @@ type settings struct {
 	protoMaxBulkLen  int64
 	enableDebug      string // yes, no or local
 	queryBufferLimit int64
+	announceIP       string // cluster-announce-ip
 	latencyTracking  bool
 	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
 	hllSparseMaxBytes int64

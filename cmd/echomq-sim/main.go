@@ -98,6 +98,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs.StringVar(&o.cfg.Socket, "unixsocket", "", "listen on the unix socket at `PATH` as well")
 	fs.StringVar(&o.socketPerm, "unixsocketperm", "", "permissions of the unix socket, `OCTAL` (700)")
 	fs.IntVar(&o.cfg.Databases, "databases", 16, "number of logical databases")
+	fs.BoolVar(&o.cfg.Cluster, "cluster", false, "be the one node of a cluster, with all slots and one database")
 	fs.StringVar(&o.cfg.Password, "requirepass", os.Getenv("ECHOMQSIM_PASSWORD"), "`PASSWORD` that clients must AUTH with (default $ECHOMQSIM_PASSWORD)")
 	fs.Int64Var(&o.cfg.Seed, "seed", 0, "seed of the server's randomness: the same seed repeats a run")
 	fs.StringVar(&o.cfg.EnableDebug, "enable-debug-command", "no", "who may use DEBUG: `no|local|yes`")
