@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -65,9 +66,9 @@ func selfTestEstimates(c *Call) error {
 		off := max(int64(n)-a.estimate(), a.estimate()-int64(n))
 		switch {
 		case int64(n) < c.set.hllSparseMaxBytes/2 && sparse.b[4] != hllSparse:
-			return fmt.Errorf("TESTFAILED sparse encoding not used")
+			return errors.New("TESTFAILED sparse encoding not used")
 		case a != b:
-			return fmt.Errorf("TESTFAILED dense/sparse disagree")
+			return errors.New("TESTFAILED dense/sparse disagree")
 		case uint64(off) > most:
 			return fmt.Errorf("TESTFAILED Too big error. card:%d abserr:%d", n, off)
 		}
