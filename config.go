@@ -54,10 +54,8 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) engine() engine.Config {
-	return engine.Config{Databases: c.Databases, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
-		EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
 	return engine.Config{Databases: c.Databases, Cluster: c.Cluster, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
-		EnableDebug: c.EnableDebug, Log: c.Log}
+		EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
 }
 
 // Real returns the machine's clock, which inside a testing/synctest bubble is the bubble's.
