@@ -208,6 +208,7 @@ type sizeHint struct {
 	// moved tells that the array part was made larger when the constructor's fields were
 	// there: they were put in anew.
 	moved bool
+	apart bool // the constructor had no elements but "[1] = ...": a field like the others
 	sized bool // the table is not one that grew from nothing, element by element
 	// removed has, for the keys that were set to nil, how many fields had been set by then.
 	removed *map[lua.LValue]int
@@ -299,13 +300,12 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
 		prefix++
 	}
-	fields := fieldsSet(t)
-	if len(fields) == 0 && prefix == last {
+	fields, hint := fieldsSet(t), sizeHintOf(t)
+	if len(fields) == 0 && prefix == last && !hint.apart {
 		return nil, last
 	}
-	hint := sizeHintOf(t)
 	start := prefix
-	if hint.late > 0 {
+	if hint.late > 0 || hint.apart {
 		start = 0
 	}
 	if last <= hint.array {
@@ -423,7 +423,8 @@ type walker struct {
 // next returns the next field, or LNil.
 func (w *walker) next() (key, value lua.LValue) {
 	if !w.begun {
-		if value := w.t.RawGetInt(1); w.index == 0 && value != lua.LNil && sizeHintOf(w.t).late == 0 {
+		value, hint := w.t.RawGetInt(1), sizeHintOf(w.t)
+		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart {
 			w.index = 1 // most often asked to see whether a table is empty
 			return small[1], value
 		}

@@ -294,7 +294,7 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 	if r.ordered && keyed > 1 || r.ownLen && (gaps || oddSize(items)) {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
 		args := []ast.Expr{table, size(items), size(keyed)}
-		if late := beforeOne(e); items == 0 && late > 0 {
+		if late := beforeOne(e); items == 0 && late >= 0 {
 			args = append(args, size(late))
 		}
 		return r.call(helperSized, e.Line(), args...)
@@ -325,14 +325,14 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 	return items, keyed, gaps || maybe && oddSize(items)
 }
 
-// beforeOne counts the fields before "[1] = ...".
+// beforeOne counts the fields before "[1] = ..."; without that it is -1.
 func beforeOne(e *ast.TableExpr) int {
 	for i, f := range e.Fields {
 		if f.Key != nil && isOne(f.Key) {
 			return i
 		}
 	}
-	return 0
+	return -1
 }
 
 // oddSize reports whether a list of n items has another size than it would get by

@@ -343,7 +343,7 @@ func luaSized(L *lua.LState) int {
 		hint.array = table.Len()
 		hint.moved = hint.array > fixed
 	}
-	hint.late = L.OptInt(4, 0)
+	hint.late, hint.apart = L.OptInt(4, 0), L.GetTop() > 3
 	table.Metatable = hint
 	L.Push(table)
 	return 1
