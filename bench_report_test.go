@@ -97,7 +97,7 @@ func TestBenchReport(t *testing.T) {
 		run  func(*report)
 	}{
 		{"network", (*report).network}, {"inprocess", (*report).inProcess}, {"start", (*report).start},
-		{"memory", (*report).memory}, {"claim", (*report).claim}, {"snapshot", (*report).snapshot},
+		{"memory", (*report).memory}, {"claim", (*report).claim}, {"positions", (*report).positions}, {"snapshot", (*report).snapshot},
 	} {
 		if only.MatchString(s.name) {
 			begin := time.Now()

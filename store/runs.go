@@ -59,6 +59,7 @@ type runs[T ordered[T]] struct {
 	head, tail *block[T]
 	tree       *btree.BTreeG[run[T]]
 	counts     counts // of the runs in the tree
+	index      *indexBox[T]
 }
 
 const treeDegree = 32
@@ -200,36 +201,7 @@ func (r *runs[T]) locate(i int) (at run[T], k int) {
 	if t := r.n - r.tail.len(); i >= t {
 		return run[T]{b: r.tail}, i - t
 	}
-	if i < r.n/2 {
-		i -= r.head.len()
-		r.tree.Ascend(func(it run[T]) bool {
-			if it.b == r.head {
-				return true
-			}
-			n := r.count(it)
-			if i < n {
-				at, k = it, i
-				return false
-			}
-			i -= n
-			return true
-		})
-		return at, k
-	}
-	left := r.n - r.tail.len() - i // elements from index i to the tail
-	r.tree.Descend(func(it run[T]) bool {
-		if it.b == r.tail {
-			return true
-		}
-		n := r.count(it)
-		if left <= n {
-			at, k = it, n-left
-			return false
-		}
-		left -= n
-		return true
-	})
-	return at, k
+	return r.indexed().locate(i - r.head.len())
 }
 
 // At returns the element at index i. 0 <= i < r.Len().
@@ -238,26 +210,15 @@ func (r *runs[T]) At(i int) T {
 	return at.b.items()[k]
 }
 
-// before returns the number of elements in front of a block.
-func (r *runs[T]) before(b *block[T]) (sum int) {
-	switch b {
+// before returns the number of elements in front of a run that seek found.
+func (r *runs[T]) before(at run[T]) int {
+	switch at.b {
 	case r.head:
 		return 0
 	case r.tail:
 		return r.n - r.tail.len()
 	}
-	head, counts := r.head, r.counts.of
-	sum = head.len()
-	r.tree.Ascend(func(it run[T]) bool {
-		if it.b == b {
-			return false
-		}
-		if it.b != head {
-			sum += int(counts[it.id])
-		}
-		return true
-	})
-	return sum
+	return r.head.len() + r.indexed().before(at.id)
 }
 
 // Rank returns how many elements are less than x.
@@ -265,9 +226,9 @@ func (r *runs[T]) Rank(x T) int {
 	if r.n == 0 {
 		return 0
 	}
-	b := r.seek(x).b
-	i, _ := search(b.items(), x)
-	return r.before(b) + i
+	at := r.seek(x)
+	i, _ := search(at.b.items(), x)
+	return r.before(at) + i
 }
 
 // Ascend calls f for the elements from index i on until f returns false.

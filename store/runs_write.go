@@ -72,6 +72,7 @@ func (r *runs[T]) mutable(at run[T]) *block[T] {
 	if r.tree != nil {
 		at = r.entry(at)
 		r.tree.ReplaceOrInsert(run[T]{at.first, at.id, b})
+		r.replaced(run[T]{at.first, at.id, b})
 	}
 	if r.head == at.b {
 		r.head = b
@@ -85,7 +86,7 @@ func (r *runs[T]) mutable(at run[T]) *block[T] {
 // counted brings the count of a changed run up to date.
 func (r *runs[T]) counted(at run[T], b *block[T]) {
 	if b != r.head && b != r.tail {
-		r.counts.set(at.id, b.len())
+		r.setCount(at.id, b.len())
 	}
 }
 
@@ -123,7 +124,7 @@ func (r *runs[T]) insert(at run[T], i int, x T) {
 
 // add puts a new run into the tree.
 func (r *runs[T]) add(first T, b *block[T]) {
-	r.tree.ReplaceOrInsert(run[T]{first, r.counts.add(b.len()), b})
+	r.restructure(func(c *counts) { r.tree.ReplaceOrInsert(run[T]{first, c.add(b.len()), b}) })
 }
 
 // divide makes room for x at position i of a full run. It says whether x has been
@@ -132,7 +133,7 @@ func (r *runs[T]) add(first T, b *block[T]) {
 func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 	if r.tree == nil {
 		r.tree = newTree[T]()
-		r.counts = counts{}
+		r.counts, r.index = counts{}, nil
 		r.add(r.head.items()[0], r.head)
 	}
 	if at.b == r.head {
@@ -161,7 +162,7 @@ func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 // be put next to it.
 func (r *runs[T]) rekeyHead() {
 	old, _ := r.tree.DeleteMin()
-	r.counts.set(old.id, r.head.len())
+	r.restructure(func(c *counts) { c.of[old.id] = int32(r.head.len()) })
 	r.tree.ReplaceOrInsert(run[T]{r.head.items()[0], old.id, r.head})
 }
 
@@ -174,7 +175,7 @@ func (r *runs[T]) putAfter(at run[T], x T, limit int) {
 		b.insert(0, x)
 		r.tree.Delete(next)
 		r.tree.ReplaceOrInsert(run[T]{x, next.id, b})
-		r.counted(next, b)
+		r.restructure(func(c *counts) { c.of[next.id] = int32(b.len()) })
 		return
 	}
 	b := newBlock(r.own, limit, x)
@@ -194,7 +195,7 @@ func (r *runs[T]) split(at run[T], i, limit int) {
 	if r.tail == left {
 		r.tail = right
 	}
-	r.counts.set(at.id, left.len())
+	r.restructure(func(c *counts) { c.of[at.id] = int32(left.len()) })
 	r.add(right.items()[0], right)
 }
 
@@ -290,7 +291,7 @@ func (r *runs[T]) drop(at run[T]) {
 		return
 	}
 	gone, _ := r.tree.Delete(r.entry(at))
-	r.counts.drop(gone.id)
+	r.restructure(func(c *counts) { c.drop(gone.id) })
 	r.retire(at.b)
 	r.settleEnds()
 }
@@ -329,8 +330,10 @@ func (r *runs[T]) join(left, right run[T]) {
 		b.insert(b.len(), x)
 	}
 	r.tree.Delete(right)
-	r.counts.drop(right.id)
+	r.restructure(func(c *counts) {
+		c.drop(right.id)
+		c.of[left.id] = int32(b.len())
+	})
 	r.retire(right.b)
-	r.counts.set(left.id, b.len())
 	r.settleEnds()
 }
