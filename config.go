@@ -1,6 +1,7 @@
 package echomqsim
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"time"
@@ -25,6 +26,18 @@ type Config struct {
 	Cluster bool
 	// Password is what clients must AUTH with, as requirepass; empty means none.
 	Password string
+	// Users are further users, each "name rule rule ..." in the words of ACL SETUSER,
+	// such as "app on >secret ~app:* +@all".
+	Users []string
+	// ACLFile is the file that ACL LOAD and SAVE use and whose users there are at the
+	// start; empty means none. Not together with Users.
+	ACLFile string
+	// ProtectedMode says whether only clients on this machine are served while the
+	// default user has no password: "yes" or "no". Empty means "yes".
+	ProtectedMode string
+	// TLS makes Addr speak TLS only; nil means plain TCP. SelfSigned makes one for
+	// tests. Socket and Dial stay plain.
+	TLS *tls.Config
 	// Clock is the server's time: Real() or Manual(start). nil means Real().
 	Clock engine.Clock
 	// Seed feeds the server's only source of randomness. The same seed and the
@@ -55,7 +68,7 @@ func (c *Config) Validate() error {
 
 func (c *Config) engine() engine.Config {
 	return engine.Config{Databases: c.Databases, Cluster: c.Cluster, Clock: c.Clock, Seed: c.Seed, Password: c.Password,
-		EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
+		Users: c.Users, ACLFile: c.ACLFile, ProtectedMode: c.ProtectedMode, EnableDebug: c.EnableDebug, SaveFile: c.SaveFile, Log: c.Log}
 }
 
 // Real returns the machine's clock, which inside a testing/synctest bubble is the bubble's.

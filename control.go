@@ -49,3 +49,7 @@ func (s *Server) Now() time.Time { return s.engine.Now() }
 
 // Check verifies every invariant of the keyspace. RunT does so when a test ends.
 func (s *Server) Check() error { return s.engine.Check() }
+
+// NeedsPassword reports whether a new client has to log in first: the default user
+// has a password or is off.
+func (s *Server) NeedsPassword() bool { return s.engine.NeedsPassword() }

@@ -2,6 +2,7 @@ package echomqsim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -76,7 +77,12 @@ func (s *Server) start() error {
 		go s.wire.Serve(s.unix)
 	}
 	s.ln = ln
-	s.engine.Listening(ln.Addr())
+	if s.cfg.TLS != nil {
+		ln = tls.NewListener(ln, s.cfg.TLS)
+		s.engine.Listening(tlsAddr{ln.Addr()})
+	} else {
+		s.engine.Listening(ln.Addr())
+	}
 	go s.wire.Serve(ln)
 	return nil
 }

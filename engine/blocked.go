@@ -141,8 +141,18 @@ func (co *core) serveKey(k watchKey) {
 func (co *core) retry(s *Session) {
 	b := s.held.blocked
 	co.waiters.remove(s)
+	if s.mustWait(b.spec, b.args) {
+		s.endHold()
+		s.postpone(b.args)
+		return
+	}
 	co.running = s
-	v := co.call(s, b.spec, b.args, nil, false)
+	var v resp.Value
+	if rej := s.gates(b.spec, b.args); rej != nil { // its user's rights may have changed
+		v = s.rejected(b.spec, b.args, rej)
+	} else {
+		v = co.call(s, b.spec, b.args, nil, false)
+	}
 	co.running = nil
 	if s.held != nil && s.held.blocked == nil {
 		s.release(v)

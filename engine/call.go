@@ -59,14 +59,9 @@ func (c *Call) values(n int) []resp.Value {
 func (c *Call) canBlock() bool { return c.script == nil && !c.inExec }
 
 // live returns the object at key unless its time has passed, in which case the
-// key is removed as Valkey's lazy expiry does.
+// key is removed as Valkey's lazy expiry does; during a pause it only seems gone.
 func (c *Call) live(key string) *store.Object {
-	o := c.db().Read(key)
-	if o != nil && c.expired(o) {
-		c.expireKey(c.dbIndex(), key)
-		return nil
-	}
-	return o
+	return c.liveIn(c.dbIndex(), key)
 }
 
 func (co *core) expired(o *store.Object) bool {

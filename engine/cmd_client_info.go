@@ -62,6 +62,7 @@ func (s *Session) flags() string {
 			f = append(f, letter)
 		}
 	}
+	add(s.monitor, 'O')
 	add(s.subscribed(), 'P')
 	add(s.track.on, 't')
 	add(s.track.broken, 'R')
@@ -135,7 +136,7 @@ func (s *Session) usage(running []string) []lineField {
 		numField("qbuf", s.buffered), numField("qbuf-free", 0), numField("argv-mem", args), numField("multi-mem", queued),
 		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", len(s.out)), numField("oll", 0),
 		numField("omem", pending), numField("tot-mem", s.buffered+args+queued+cap(s.out)+pending),
-		{"events", events}, {"cmd", cmd}, {"user", defaultUser}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
+		{"events", events}, {"cmd", cmd}, {"user", s.user.name}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
 		{"lib-name", s.lib.name}, {"lib-ver", s.lib.version},
 		numField("tot-net-in", int(s.bytesIn)), numField("tot-net-out", int(s.bytesOut)), numField("tot-cmds", int(s.commands)),
 	}

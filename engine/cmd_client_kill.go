@@ -11,6 +11,7 @@ type clientFilter struct {
 	id          uint64
 	addr, laddr *string
 	kind        string
+	user        *aclUser
 	maxAgeSec   int64
 	skipMe      bool
 }
@@ -19,6 +20,7 @@ func (f *clientFilter) selects(s, me *Session) bool {
 	return (f.addr == nil || s.addr() == *f.addr) &&
 		(f.laddr == nil || s.laddr() == *f.laddr) &&
 		(f.kind == "" || s.kind() == f.kind) &&
+		(f.user == nil || s.user == f.user) &&
 		(f.id == 0 || s.id == f.id) &&
 		(s != me || !f.skipMe) &&
 		(f.maxAgeSec == 0 || s.ageSec() >= f.maxAgeSec)
@@ -50,11 +52,7 @@ func (c *Call) killClients(f *clientFilter) (killed int) {
 			continue
 		}
 		killed++
-		if s == c.Sess {
-			s.closing = true
-		} else {
-			s.kill(false)
-		}
+		c.expel(s)
 	}
 	return killed
 }
@@ -96,8 +94,8 @@ func (c *Call) parseClientFilter(f *clientFilter) *resp.Value {
 			f.addr = &value
 		case "laddr":
 			f.laddr = &value
-		case "user": // every client is the default user
-			if value != defaultUser {
+		case "user":
+			if f.user = c.acl.users[value]; f.user == nil {
 				return fail(oneLine("ERR No such user '" + cString(value) + "'"))
 			}
 		case "skipme":

@@ -17,6 +17,9 @@ type parameter struct {
 
 // parameters is everything that CONFIG knows. An alias is a row of its own.
 var parameters = []parameter{
+	{name: "acl-pubsub-default", get: (*core).pubsubDefault, set: setPubsubDefault},
+	fixedParam("aclfile", func(co *core) string { return co.cfg.ACLFile }),
+	numberParam("acllog-max-len", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.aclLogMax }),
 	fixedParam("bind", (*core).tcpHosts),
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
@@ -40,12 +43,14 @@ var parameters = []parameter{
 	{name: "notify-keyspace-events", get: func(co *core) string { return formatNotify(co.set.notify) }, set: setNotify},
 	fixedParam("port", (*core).tcpPort),
 	memoryParam("proto-max-bulk-len", 1<<20, func(co *core) *int64 { return &co.set.protoMaxBulkLen }),
-	textParam("requirepass", func(co *core) *string { return &co.set.requirePass }),
+	yesNoParam("protected-mode", func(co *core) *bool { return &co.set.protectedMode }),
+	{name: "requirepass", get: func(co *core) string { return co.set.requirePass }, set: setRequirePass},
 	memoryParam("stream-node-max-bytes", 0, func(co *core) *int { return &co.limits.StreamNodeMaxBytes }),
 	numberParam("stream-node-max-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.StreamNodeMaxEntries }),
 	numberParam("set-max-intset-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxIntsetEntries }),
 	numberParam("set-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackEntries }),
 	numberParam("set-max-listpack-value", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackValue }),
+	fixedParam("tls-port", (*core).tlsPort),
 	numberParam("tracking-table-max-keys", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.trackingMaxKeys }),
 	fixedParam("unixsocket", (*core).unixPath),
 	numberParam("zset-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.ZSetMaxListpackEntries }),

@@ -101,9 +101,10 @@ func reset(c *Call) resp.Value {
 		s.unsubscribeAll(kind)
 	}
 	s.db, s.proto, s.name = 0, 2, ""
-	s.authed = c.set.requirePass == ""
+	s.setDefaultUser()
 	s.replyOff, s.skipReply = false, 0
 	s.noTouch, s.noEvict, s.readOnly = false, false, false
+	s.stopMonitor()
 	return resp.Simple("RESET")
 }
 
@@ -112,7 +113,7 @@ func auth(c *Call) resp.Value {
 	user, password := defaultUser, c.Args[len(c.Args)-1]
 	switch len(c.Args) {
 	case 2:
-		if c.set.requirePass == "" {
+		if c.acl.def.noPass {
 			return resp.Err("ERR AUTH <password> called without any password configured for the default user. " +
 				"Are you sure your configuration is correct?")
 		}
@@ -121,21 +122,10 @@ func auth(c *Call) resp.Value {
 	default:
 		return errSyntax
 	}
-	if !c.login(user, password) {
+	if !c.Sess.login(user, password, c.Args[0]) {
 		return errWrongPass
 	}
 	return resp.OK
-}
-
-// login authenticates the client as a user; the default user is the only one.
-// Without a password set, any will do.
-func (c *Call) login(user, password string) bool {
-	if user != defaultUser || c.set.requirePass != "" && password != c.set.requirePass {
-		c.stats.authFailures++
-		return false
-	}
-	c.Sess.authed = true
-	return true
 }
 
 // helloOptions are HELLO's arguments.
@@ -153,7 +143,7 @@ func hello(c *Call) resp.Value {
 		return *bad
 	}
 	s := c.Sess
-	if opt.login && !c.login(opt.user, opt.password) {
+	if opt.login && !s.login(opt.user, opt.password, c.Args[0]) {
 		return errWrongPass
 	}
 	if !s.authed {

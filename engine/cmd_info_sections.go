@@ -22,28 +22,33 @@ import (
 type listener struct{ network, addr string }
 
 // Listening tells the engine about an address that connections are accepted on,
-// for INFO and CONFIG GET: network is tcp or unix.
+// for INFO and CONFIG GET: network is tcp, tls or unix.
 func (e *Engine) Listening(addr net.Addr) {
 	e.lock()
 	defer e.unlock()
 	e.core.listeners = append(e.core.listeners, listener{addr.Network(), addr.String()})
 }
 
-// tcpPort is the port of the first TCP listener, 0 for none.
-func (co *core) tcpPort() string {
+// tcpPort is the port of the first plain TCP listener, 0 for none.
+func (co *core) tcpPort() string { return co.portOf("tcp") }
+
+// tlsPort is that of the first with TLS.
+func (co *core) tlsPort() string { return co.portOf("tls") }
+
+func (co *core) portOf(network string) string {
 	for _, l := range co.listeners {
-		if _, port, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+		if _, port, err := net.SplitHostPort(l.addr); err == nil && l.network == network {
 			return port
 		}
 	}
 	return "0"
 }
 
-// tcpHosts are the addresses that TCP listeners are bound to.
+// tcpHosts are the addresses that TCP listeners are bound to, those with TLS included.
 func (co *core) tcpHosts() string {
 	var hosts []string
 	for _, l := range co.listeners {
-		if host, _, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+		if host, _, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
 			hosts = append(hosts, host)
 		}
 	}
@@ -91,7 +96,7 @@ func infoServer(co *core, w *infoWriter) {
 	w.text("availability_zone", "")
 	for i, l := range co.listeners {
 		bind := l.addr
-		if host, port, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+		if host, port, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
 			bind = host + ",port=" + port
 		}
 		w.text(fmt.Sprintf("listener%d", i), "name="+l.network+",bind="+bind)
@@ -198,8 +203,10 @@ func infoStats(co *core, w *infoWriter) {
 	w.zeros("unexpected_error_replies")
 	w.num("total_error_replies", st.errors)
 	w.zeros("dump_payload_sanitizations")
-	w.num("acl_access_denied_auth", st.authFailures)
-	w.zeros("acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel")
+	w.num("acl_access_denied_auth", st.denied[deniedLogin])
+	w.num("acl_access_denied_cmd", st.denied[deniedCommand])
+	w.num("acl_access_denied_key", st.denied[deniedKey])
+	w.num("acl_access_denied_channel", st.denied[deniedChannel])
 }
 
 func infoReplication(co *core, w *infoWriter) {

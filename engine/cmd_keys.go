@@ -79,7 +79,9 @@ func (c *Call) peek(key string) *store.Object {
 func (c *Call) liveIn(db int, key string) *store.Object {
 	o := c.dbs[db].Read(key)
 	if o != nil && c.expired(o) {
-		c.expireKey(db, key)
+		if !c.paused() {
+			c.expireKey(db, key)
+		}
 		return nil
 	}
 	return o

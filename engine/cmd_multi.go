@@ -71,7 +71,8 @@ func exec(c *Call) resp.Value {
 		return resp.Err("ERR EXEC without MULTI")
 	}
 	tx, dirty := s.multi, s.dirty || s.watchExpired()
-	s.endMulti()
+	defer s.endMulti() // until then CLIENT LIST and ACL LOG see a client inside a transaction
+	s.unwatch()
 	if tx.spoilt {
 		return errExecAbort
 	}
@@ -80,6 +81,11 @@ func exec(c *Call) resp.Value {
 	}
 	replies := make([]resp.Value, len(tx.queue))
 	for i, q := range tx.queue {
+		if rej := s.checkQueued(&q); rej != nil {
+			c.countError(rej.conn)
+			replies[i] = rej.reply(false)
+			continue
+		}
 		replies[i] = c.core.call(s, q.spec, q.args, nil, true)
 	}
 	return resp.Array(replies...)

@@ -70,9 +70,10 @@ type Spec struct {
 	subs       map[string]*Spec
 	subOrder   []*Spec
 	upper      string
-	inMulti    bool // runs at once between MULTI and EXEC
-	inPubSub   bool // a RESP2 client may give it while subscribed
-	first      int  // legacy key range, as COMMAND prints it
+	inMulti    bool         // runs at once between MULTI and EXEC
+	inPubSub   bool         // a RESP2 client may give it while subscribed
+	channels   *channelSpec // nil: it uses none
+	first      int          // legacy key range, as COMMAND prints it
 	last, step int
 	id         int // its place in core.commandStats
 }
@@ -163,6 +164,7 @@ func (s *Spec) finish() {
 	s.deriveRange()
 	s.upper = strings.ToUpper(s.Name)
 	s.inMulti, s.inPubSub = runsInMulti[s.Name], inPubSub[s.Name]
+	s.channels = channelsOf[s.Name]
 	for _, k := range s.Keys {
 		if err := k.validate(); err != nil {
 			panic(fmt.Sprintf("engine: %s: %v", s.Name, err))

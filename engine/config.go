@@ -20,6 +20,14 @@ type Config struct {
 	Seed int64
 	// Password is the default user's password, as requirepass sets it; empty means none.
 	Password string
+	// Users are further users, each "name rule rule ...", in the words of ACL SETUSER.
+	Users []string
+	// ACLFile is the file that ACL LOAD and SAVE use and whose users there are at the
+	// start; empty means none. Not together with Users.
+	ACLFile string
+	// ProtectedMode says whether only clients on this machine are served while the default
+	// user has no password, as protected-mode does: "yes" or "no". Empty means "yes".
+	ProtectedMode string
 	// EnableDebug says who may use DEBUG, as enable-debug-command does: "no", "local" or "yes". Empty means "no".
 	EnableDebug string
 	// SaveFile is the path of the RDB file that SAVE and BGSAVE write; empty means that
@@ -53,7 +61,11 @@ func (c *Config) Validate() error {
 	default:
 		return fmt.Errorf("config: EnableDebug is %q, want no, local or yes", c.EnableDebug)
 	}
-	return nil
+	if p := c.ProtectedMode; p != "" && p != "yes" && p != "no" {
+		return fmt.Errorf("config: ProtectedMode is %q, want yes or no", p)
+	}
+	_, err := c.configuredUsers(rulebook{table: sharedTable()})
+	return err
 }
 
 // ValkeyVersion is the server whose answers this engine gives; it reports itself

@@ -19,7 +19,11 @@ func (s *Session) exec(args []string) resp.Value {
 		rej = s.gates(spec, args)
 	}
 	if rej != nil {
-		return s.rejected(spec, rej)
+		return s.rejected(spec, args, rej)
+	}
+	if s.core.pause.until != 0 && s.mustWait(spec, args) {
+		s.postpone(args)
+		return resp.None
 	}
 	if s.multi != nil && !spec.inMulti {
 		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
@@ -47,20 +51,27 @@ func (co *core) find(args []string) (*Spec, *reject) {
 
 // gates are the refusals that depend on the client and the server's state.
 func (s *Session) gates(spec *Spec, args []string) *reject {
-	if s.core.cluster != nil && (spec.Flags&NoAuth != 0 || !s.mustAuth()) {
-		if rej := s.clusterGate(spec, args); rej != nil {
-			return rej
-		}
-	}
 	switch {
 	case spec.Flags&Protected != 0 && !s.protectedAllowed():
 		return &reject{conn: protectedText(spec)}
 	case s.mustAuth() && spec.Flags&NoAuth == 0:
 		return &reject{conn: errNoAuth.Str}
-	case s.core.outOfMemory && s.needsMemory(spec, args):
-		return &reject{conn: errOOM.Str}
 	case s.multi != nil && spec.Flags&NoMulti != 0:
 		return &reject{conn: "ERR Command not allowed inside a transaction"}
+	}
+	if !s.user.unrestricted {
+		if rej := s.checkAccess(spec, args, s.place()); rej != nil {
+			return rej
+		}
+	}
+	if s.core.cluster != nil {
+		if rej := s.clusterGate(spec, args); rej != nil {
+			return rej
+		}
+	}
+	switch {
+	case s.core.outOfMemory && s.needsMemory(spec, args):
+		return &reject{conn: errOOM.Str}
 	case s.proto == 2 && s.subscribed() && !spec.inPubSub:
 		return &reject{conn: "ERR Can't execute '" + spec.Name + "': only (P|S)SUBSCRIBE / " +
 			"(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
@@ -68,6 +79,8 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 		return &reject{conn: "NOSUB '" + spec.Name + "' command executed not in subscribed mode"}
 	case s.core.busy && spec.Flags&AllowBusy == 0:
 		return &reject{conn: s.core.busyReply().Str}
+	case s.monitor && (spec.Flags&ReadOnly != 0 || s.mayReplicate(spec, args)):
+		return &reject{conn: "ERR Replica can't interact with the keyspace"}
 	}
 	return nil
 }
@@ -90,20 +103,21 @@ func protectedText(spec *Spec) string {
 }
 
 // rejected answers a request that a gate refused. A transaction under way is spoilt by it.
-func (s *Session) rejected(spec *Spec, rej *reject) resp.Value {
+func (s *Session) rejected(spec *Spec, args []string, rej *reject) resp.Value {
 	if spec != nil {
 		s.core.statsOf(spec).rejected++
 	}
 	v := rej.reply(false)
 	s.core.countError(v.Str)
 	if s.multi != nil {
-		s.multi.spoilt = true
+		s.multi.spoilt, s.multi.queue = true, nil
 	}
 	if spec != nil && spec.Name == "exec" { // with or without a transaction
 		s.endMulti()
 		if rej.redirects {
 			return v
 		}
+		(&Call{core: s.core, Sess: s, Spec: spec, Args: args}).feedMonitors()
 		return resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(v.Str, "ERR "))
 	}
 	return v
@@ -118,10 +132,17 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 	}
 	co.depth++
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
+	retry := (s.held != nil || s.retrying) && run == nil && !inExec
+	if spec.Flags&SkipMonitor != 0 { // a script: shown ahead of what it calls
+		c.feedMonitors()
+	}
 	v := spec.run(c)
 	co.depth--
 	if co.tracking.clients > 0 {
 		co.remember(spec, args)
+	}
+	if len(co.monitors) > 0 && spec.Flags&(SkipMonitor|Admin) == 0 && !retry {
+		c.feedMonitors()
 	}
 	if s.isBlocked() && run == nil {
 		return v // it counts when it is through
@@ -196,4 +217,12 @@ func (co *core) touchAll(db int, next *store.DB) {
 func (co *core) maySlow(args []string) bool {
 	spec, _ := co.lookup(args)
 	return spec != nil && spec.slow != nil && spec.slow(co, args)
+}
+
+// place is what ACL LOG calls the context of the client's next command.
+func (s *Session) place() string {
+	if s.multi != nil {
+		return "multi"
+	}
+	return "toplevel"
 }

@@ -28,6 +28,7 @@ type core struct {
 	engine       *Engine
 	cfg          Config
 	table        *table
+	acl          accessControl
 	recent       *Spec          // the command that was looked up last
 	called       string         // as it was spelled
 	commandStats []commandStats // by Spec.id
@@ -68,7 +69,11 @@ type core struct {
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
 	lastCall      *Spec        // the command that ran last; its time is not booked yet
 	cursors       cursorTable
-	builtin       *Client // Engine.Do's
+	builtin       *Client    // Engine.Do's
+	monitors      []*Session // in the order in which they came
+	pause         pause
+	resuming      bool       // runPostponed is at work
+	resumed       []*Session // what they sent waited for the end of a pause and is to run now
 
 	run  *scriptRun // the script or function under way; it is runs
 	runs scriptRun
@@ -113,6 +118,9 @@ func New(cfg Config) (*Engine, error) {
 	co.dbs = make([]*store.DB, cfg.Databases)
 	for i := range co.dbs {
 		co.dbs[i] = store.NewDB(&co.limits)
+	}
+	if err := co.initUsers(); err != nil {
+		return nil, err
 	}
 	co.scripts = newScriptCache()
 	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
@@ -162,7 +170,7 @@ func (e *Engine) begin() {
 	if e.core.busy {
 		return
 	}
-	e.core.depth, e.core.run, e.core.running = 0, nil, nil // a turn that panicked may have left them
+	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
 	e.core.tick()
 	e.core.fireDue()
 }
@@ -203,7 +211,7 @@ const armedUnknown = -1
 // nextDue is the time of the earliest deadline or expiry.
 func (co *core) nextDue() (at int64, ok bool) {
 	at, ok = co.deadlines.next()
-	if !co.activeExpire || co.stalled {
+	if !co.activeExpire || co.stalled || co.paused() {
 		return at, ok
 	}
 	for _, db := range co.dbs {

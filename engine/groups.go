@@ -60,5 +60,8 @@ func commandGroups() [][]Spec {
 		infoCommands,
 		saveCommands,
 		debugCommands,
+		aclCommands,
+		monitorCommands,
+		pauseCommands,
 	}
 }

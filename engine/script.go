@@ -33,7 +33,7 @@ func (h scriptHost) Call(args []string) resp.Value {
 	run := co.run
 	spec, rej := co.find(args)
 	if rej == nil {
-		rej = co.scriptGates(run, spec)
+		rej = co.scriptGates(run, spec, args)
 	}
 	if rej == nil && co.cluster != nil {
 		rej = co.scriptClusterGate(run, spec, args)
@@ -53,10 +53,16 @@ func (h scriptHost) Call(args []string) resp.Value {
 }
 
 // scriptGates are the refusals of scriptCall in Valkey's script.c, in its order.
-func (co *core) scriptGates(run *scriptRun, spec *Spec) *reject {
+func (co *core) scriptGates(run *scriptRun, spec *Spec, args []string) *reject {
 	switch {
 	case spec.Flags&NoScript != 0 && !co.allowAllInScripts:
 		return &reject{conn: "ERR This Redis command is not allowed from script"}
+	case !run.caller.user.unrestricted:
+		if rej := run.caller.checkAccess(spec, args, "lua"); rej != nil {
+			return rej
+		}
+	}
+	switch {
 	case run.readOnly && spec.Flags&(Write|MayReplicate) != 0:
 		return &reject{conn: "ERR Write commands are not allowed from read-only scripts."}
 	case co.outOfMemory && spec.Flags&DenyOOM != 0 && !run.wrote && !(run.flags.HasShebang && run.flags.AllowOOM):
@@ -70,12 +76,14 @@ func (h scriptHost) Log(level int, msg string) {
 	h.co.log(LogLevel(level), msg)
 }
 
-// ACLCheck answers redis.acl_check_cmd: the one user there is may run everything.
-func (h scriptHost) ACLCheck(args []string) (allowed bool, errText string) {
-	if spec, _ := h.co.table.lookup(args); spec == nil {
+// ACLCheck answers redis.acl_check_cmd.
+func (h scriptHost) ACLCheck(args []string) (ok bool, errText string) {
+	spec, _ := h.co.table.lookup(args)
+	if spec == nil {
 		return false, "ERR Invalid command passed to server.acl_check_cmd()"
 	}
-	return true, ""
+	why, _ := h.co.run.caller.user.may(spec, args)
+	return why == allowed, ""
 }
 
 // closedText is the error of a script that the end of the server stops.

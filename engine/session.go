@@ -15,6 +15,7 @@ type Session struct {
 
 	db     int
 	proto  int
+	user   *aclUser // never nil
 	authed bool
 	name   string
 	lib    libInfo
@@ -33,6 +34,8 @@ type Session struct {
 	readOnly  bool // READONLY
 	slot      int  // of the current command's keys, -1 for none; on a cluster only
 	noEvict   bool
+	monitor   bool
+	retrying  bool // the command under way was postponed once
 
 	subs  [subKinds][]string // in the order of subscription
 	after []resp.Value       // pushed while its own command runs, delivered behind the reply
@@ -58,8 +61,9 @@ type libInfo struct{ name, version string }
 
 // held is a command that has not answered yet.
 type held struct {
-	timer   *deadline
-	blocked *blocking // waiting for a key; nil while the server is stalled
+	timer     *deadline
+	blocked   *blocking // waiting for a key
+	postponed []string  // the command itself, waiting for the end of a pause
 }
 
 // Open makes the engine's side of an accepted connection. A non-empty reject
@@ -74,13 +78,17 @@ func (e *Engine) Open(conn *resp.Conn) (resp.Session, string) {
 		e.core.stats.rejectedConns++
 		return nil, "ERR max number of clients reached"
 	}
+	if e.core.tooOpen(conn) {
+		e.core.stats.rejectedConns++
+		return nil, deniedText
+	}
 	return e.core.newSession(conn), ""
 }
 
 func (co *core) newSession(conn *resp.Conn) *Session {
 	co.nextID++
 	s := &Session{core: co, id: co.nextID, conn: conn, proto: 2, created: co.now, lastSeen: co.now}
-	s.authed = co.set.requirePass == ""
+	s.setDefaultUser()
 	co.sessions[s.id] = s
 	co.stats.connections++
 	return s
@@ -163,6 +171,7 @@ func (s *Session) drop() {
 	if s.held != nil {
 		s.endHold()
 	}
+	s.stopMonitor()
 	delete(s.core.sessions, s.id)
 	s.core.engine.changed.Broadcast() // an in-process client may be waiting for a reply
 }
@@ -192,6 +201,9 @@ func (s *Session) process(args []string) {
 	}
 	if len(co.waiters.ready) > 0 {
 		co.serveBlocked()
+	}
+	if len(co.resumed) > 0 {
+		co.runPostponed()
 	}
 }
 

@@ -24,6 +24,9 @@ type settings struct {
 	latencyTracking  bool
 	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
 	hllSparseMaxBytes int64
+	aclLogMax         int64 // acllog-max-len
+	channelsOpen      bool  // acl-pubsub-default is allchannels
+	protectedMode     bool
 }
 
 func newSettings(co *core) *settings {
@@ -37,6 +40,8 @@ func newSettings(co *core) *settings {
 		queryBufferLimit:  1 << 30,
 		latencyTracking:   true,
 		hllSparseMaxBytes: 3000,
+		aclLogMax:         128,
+		protectedMode:     co.cfg.ProtectedMode != "no",
 	}
 }
 
@@ -51,9 +56,6 @@ func (s *Session) inputLimits() resp.Limits {
 	return resp.Limits{MaxBulk: set.protoMaxBulkLen, MaxBuffer: set.queryBufferLimit, Unauthenticated: s.mustAuth()}
 }
 
-// mustAuth reports whether the client has to log in before anything else.
-func (s *Session) mustAuth() bool { return !s.authed && s.core.set.requirePass != "" }
-
 // protectedAllowed reports whether enable-debug-command lets this client use DEBUG.
 func (s *Session) protectedAllowed() bool {
 	switch s.core.set.enableDebug {
@@ -66,11 +68,28 @@ func (s *Session) protectedAllowed() bool {
 }
 
 // isLocal reports whether the client is in process, on a unix socket or on the loopback interface.
-func (s *Session) isLocal() bool {
-	if s.conn == nil {
-		return true
-	}
-	host, _, err := net.SplitHostPort(s.conn.RemoteAddr())
+func (s *Session) isLocal() bool { return s.conn == nil || localConn(s.conn) }
+
+func localConn(conn *resp.Conn) bool {
+	host, _, err := net.SplitHostPort(conn.RemoteAddr())
 	ip := net.ParseIP(host)
 	return err != nil || ip == nil || ip.IsLoopback()
 }
+
+// tooOpen reports whether protected-mode keeps a connection out: it comes from
+// elsewhere, and nothing but this would stop it.
+func (co *core) tooOpen(conn *resp.Conn) bool {
+	return co.set.protectedMode && co.acl.def.noPass && !localConn(conn)
+}
+
+// deniedText is what such a connection is told.
+const deniedText = "DENIED Running in protected mode because protected mode is enabled and no password is set for the " +
+	"default user. In this mode connections are only accepted from the loopback interface. If you want to connect " +
+	"from external computers, you may adopt one of the following solutions: 1) Just disable protected mode sending " +
+	"the command 'CONFIG SET protected-mode no' from the loopback interface by connecting from the same host the " +
+	"server is running, however MAKE SURE it's not publicly accessible from internet if you do so. Use CONFIG " +
+	"REWRITE to make this change permanent. 2) Alternatively you can just disable the protected mode by editing " +
+	"the configuration file, and setting the protected mode option to 'no', and then restarting the server. 3) If " +
+	"you started the server manually just for testing, restart it with the '--protected-mode no' option. 4) Set up " +
+	"an authentication password for the default user. NOTE: You only need to do one of the above things in order " +
+	"for the server to start accepting connections from the outside."

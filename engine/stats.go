@@ -12,15 +12,15 @@ type serverStats struct {
 	keysLoaded, keysLoadedLate int64 // by the last load; those whose time had passed were left out
 	evictedScripts             int64
 	bytesIn, bytesOut          int64
-	authFailures               int64
+	denied                     [deniedChannel + 1]int64 // by what was denied
 }
 
-// resetStats forgets all counters but the unsaved changes, what was loaded and the failed
-// logins, as the server does.
+// resetStats forgets all counters but the unsaved changes, what was loaded and the
+// denials, as the server does.
 func (co *core) resetStats() {
 	old := &co.stats
 	co.stats = serverStats{dirty: old.dirty, keysLoaded: old.keysLoaded, keysLoadedLate: old.keysLoadedLate,
-		authFailures: old.authFailures, errorCodes: map[string]int64{}}
+		denied: old.denied, errorCodes: map[string]int64{}}
 	clear(co.commandStats)
 }
 

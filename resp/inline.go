@@ -1,5 +1,9 @@
 package resp
 
+// SplitWords splits a line into words as an inline request is split, quotes and
+// escapes included; false when a quote is left open or does not end its word.
+func SplitWords(line string) (words []string, ok bool) { return splitInline(nil, line) }
+
 // splitInline appends the words of an inline request to args. Words may hold
 // quoted parts: "..." with \n \r \t \b \a \xHH and \c for any other c, or '...'
 // with \' only. A closing quote must end its word. ok is false otherwise.

@@ -35,6 +35,7 @@ type options struct {
 	manualFrom string
 	verbose    bool
 	load       string
+	tls        tlsOptions
 }
 
 // run is main without the process: it returns the exit code.
@@ -49,10 +50,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = open(srv, o.load)
 	}
 	if err != nil {
+		o.tls.cleanUp()
 		fmt.Fprintln(stderr, "echomq-sim:", err)
 		return 1
 	}
-	announce(&o, srv.Addr(), stdout, stderr)
+	defer o.tls.cleanUp()
+	announce(&o, srv, stdout, stderr)
 	parentGone := make(chan struct{})
 	if o.stdinExit {
 		go func() {
@@ -100,6 +103,13 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs.IntVar(&o.cfg.Databases, "databases", 16, "number of logical databases")
 	fs.BoolVar(&o.cfg.Cluster, "cluster", false, "be the one node of a cluster, with all slots and one database")
 	fs.StringVar(&o.cfg.Password, "requirepass", os.Getenv("ECHOMQSIM_PASSWORD"), "`PASSWORD` that clients must AUTH with (default $ECHOMQSIM_PASSWORD)")
+	fs.Func("user", "a further user, `\"NAME RULE ...\"` in the words of ACL SETUSER; may be repeated", func(s string) error {
+		o.cfg.Users = append(o.cfg.Users, s)
+		return nil
+	})
+	fs.StringVar(&o.cfg.ACLFile, "aclfile", "", "take the users from the `FILE` that ACL LOAD and SAVE use")
+	fs.StringVar(&o.cfg.ProtectedMode, "protected-mode", "yes", "serve clients of this machine only while the default user has no password: `yes|no`")
+	o.tls.register(fs)
 	fs.Int64Var(&o.cfg.Seed, "seed", 0, "seed of the server's randomness: the same seed repeats a run")
 	fs.StringVar(&o.cfg.EnableDebug, "enable-debug-command", "no", "who may use DEBUG: `no|local|yes`")
 	fs.StringVar(&o.load, "load", "", "begin with what is in the RDB `FILE`, such as a server's dump.rdb")
@@ -134,9 +144,11 @@ func (o *options) finish(fs *flag.FlagSet, stderr io.Writer) error {
 	if o.cfg.Databases < 1 {
 		return errors.New("--databases must be at least 1")
 	}
-	if _, port, err := net.SplitHostPort(o.cfg.Addr); err != nil {
+	host, port, err := net.SplitHostPort(o.cfg.Addr)
+	if err != nil {
 		return fmt.Errorf("--addr %q is not HOST:PORT", o.cfg.Addr)
-	} else if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("--addr: %q is not a port", port)
 	}
 	if o.socketPerm != "" {
@@ -156,7 +168,11 @@ func (o *options) finish(fs *flag.FlagSet, stderr io.Writer) error {
 	if o.verbose {
 		o.cfg.Log = func(level engine.LogLevel, msg string) { fmt.Fprintf(stderr, "%s %s\n", level, msg) }
 	}
-	return o.cfg.Validate()
+	if err := o.cfg.Validate(); err != nil {
+		return err
+	}
+	o.cfg.TLS, err = o.tls.config(host)
+	return err
 }
 
 func manualStart(s string) (time.Time, error) {
@@ -187,11 +203,12 @@ flags:
 	})
 }
 
-// announce says where the server is, and warns when strangers can reach it.
-func announce(o *options, addr string, stdout, stderr io.Writer) {
+// announce says where the server is, and warns when strangers could reach it.
+func announce(o *options, srv *echomqsim.Server, stdout, stderr io.Writer) {
+	addr := srv.Addr()
 	host, port, _ := net.SplitHostPort(addr)
-	if ip := net.ParseIP(host); o.cfg.Password == "" && (ip == nil || !ip.IsLoopback()) {
-		fmt.Fprintf(stderr, "echomq-sim: WARNING: %s is reachable from other machines and has no password; use --requirepass or --addr 127.0.0.1:%s\n", addr, port)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		warnOpen(addr, port, !srv.NeedsPassword(), o.cfg.ProtectedMode == "no", stderr)
 	}
 	if o.readyJSON {
 		n, _ := strconv.Atoi(port)
@@ -200,18 +217,48 @@ func announce(o *options, addr string, stdout, stderr io.Writer) {
 			Addr   string `json:"addr"`
 			Host   string `json:"host"`
 			Port   int    `json:"port"`
+			URL    string `json:"url"`
+			CACert string `json:"cacert,omitempty"`
 			Socket string `json:"unixsocket,omitempty"`
 			PID    int    `json:"pid"`
-		}{true, addr, host, n, o.cfg.Socket, os.Getpid()})
+		}{true, addr, host, n, o.url(addr), o.tls.selfSigned, o.cfg.Socket, os.Getpid()})
 		return
 	}
 	fmt.Fprintf(stdout, "echomq-sim %s is ready on %s\n", echomqsim.Version(), addr)
 	if o.cfg.Socket != "" {
 		fmt.Fprintf(stdout, "and on the unix socket %s\n", o.cfg.Socket)
 	}
-	auth := ""
+	auth, trust := "", ""
 	if o.cfg.Password != "" {
 		auth = " -a PASSWORD"
 	}
-	fmt.Fprintf(stdout, "connect with: redis-cli -h %s -p %s%s\nstop with Ctrl-C\n", host, port, auth)
+	switch {
+	case o.tls.selfSigned != "":
+		trust = " --tls --cacert " + o.tls.selfSigned
+	case o.cfg.TLS != nil:
+		trust = " --tls"
+	}
+	fmt.Fprintf(stdout, "%s, connect with: redis-cli -h %s -p %s%s%s\nstop with Ctrl-C\n", o.url(addr), host, port, auth, trust)
+}
+
+// url is the server's address as clients' libraries take it.
+func (o *options) url(addr string) string {
+	if o.cfg.TLS != nil {
+		return "rediss://" + addr
+	}
+	return "redis://" + addr
+}
+
+// warnOpen warns that the server listens to other machines without a password.
+func warnOpen(addr, port string, open, unprotected bool, stderr io.Writer) {
+	switch {
+	case !open:
+		return
+	case unprotected:
+		fmt.Fprintf(stderr, "echomq-sim: WARNING: %s is reachable from other machines, has no password and no protected mode: "+
+			"everyone who can reach it can read and change everything; use --requirepass or --addr 127.0.0.1:%s\n", addr, port)
+	default:
+		fmt.Fprintf(stderr, "echomq-sim: WARNING: %s listens to other machines but has no password: protected mode answers -DENIED "+
+			"to all but this machine; use --requirepass, or --protected-mode no on a network that you trust\n", addr)
+	}
 }

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/echomq/echomq-sim/resp"
+)
+
+var monitorCommands = []Spec{
+	{Name: "monitor", Arity: 1, Flags: Admin | NoScript | Loading | Stale, run: monitor,
+		Group: "server", Since: "1.0.0",
+		Summary: "Listens for all requests received by the server in real-time."},
+}
+
+// monitor: MONITOR
+func monitor(c *Call) resp.Value {
+	s := c.Sess
+	if c.inExec || s.conn == nil { // who gets one reply for each command can't take more
+		return resp.Err("ERR MONITOR isn't allowed for DENY BLOCKING client")
+	}
+	if s.monitor {
+		return resp.None
+	}
+	s.monitor = true
+	c.monitors = append(c.monitors, s)
+	return resp.OK
+}
+
+// stopMonitor ends MONITOR.
+func (s *Session) stopMonitor() {
+	if s.monitor {
+		s.monitor = false
+		s.core.monitors = slices.DeleteFunc(s.core.monitors, func(m *Session) bool { return m == s })
+	}
+}
+
+// feedMonitors shows a request to the monitors.
+func (c *Call) feedMonitors() {
+	if len(c.monitors) == 0 {
+		return
+	}
+	from := c.Sess.addr()
+	switch {
+	case c.script != nil:
+		from = "lua"
+	case c.Sess.conn != nil && strings.HasSuffix(c.Sess.laddr(), ":0"):
+		from = "unix:" + strings.TrimSuffix(c.Sess.laddr(), ":0")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d.%06d [%d %s]", c.now/1e6, c.now%1e6, c.dbIndex(), from)
+	for i, a := range c.Args {
+		if c.Spec.hides(c.Args, i) {
+			a = "(redacted)"
+		}
+		b.WriteByte(' ')
+		writeQuoted(&b, a)
+	}
+	line := resp.Simple(b.String())
+	for _, m := range c.monitors {
+		if c.script != nil || c.Spec.Flags&SkipMonitor != 0 {
+			m.push(line) // a script's reply is still to come, whoever runs it
+		} else {
+			m.deliver(line)
+		}
+	}
+}
+
+// hides reports whether argument i is kept from monitors: names and passwords.
+func (s *Spec) hides(args []string, i int) bool {
+	switch s.Name {
+	case "auth":
+		return len(args) <= 3 && i > 0
+	case "hello":
+		if n, ok := parseInt(args[min(1, len(args)-1)]); !ok || n != 2 && n != 3 {
+			return false
+		}
+		for j := 2; j < len(args); j++ {
+			switch more := len(args) - 1 - j; {
+			case equalWord(args[j], "auth") && more >= 2:
+				if i == j+1 || i == j+2 {
+					return true
+				}
+				j += 2
+			case equalWord(args[j], "setname") && more >= 1:
+				j++
+			default:
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// writeQuoted writes s as a string between quotes.
+func writeQuoted(b *strings.Builder, s string) {
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\\' || c == '"':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= ' ' && c <= '~':
+			b.WriteByte(c)
+		default:
+			if e := strings.IndexByte("\n\r\t\a\b", c); e >= 0 {
+				b.WriteByte('\\')
+				b.WriteByte("nrtab"[e])
+			} else {
+				fmt.Fprintf(b, "\\x%02x", c)
+			}
+		}
+	}
+	b.WriteByte('"')
+}
