@@ -264,13 +264,17 @@ func (w *jsonWriter) table(t *lua.LTable, depth int) {
 // arrayLength is the largest index of a table that has only positive whole
 // numbers as keys; false when it has others or is too sparse.
 func (w *jsonWriter) arrayLength(keys walker) (int, bool) {
-	top, count := 0, 0
+	top, count := 0, 0 // top is a C int there, and what none holds becomes the lowest
 	for key, _ := keys.next(); key != lua.LNil; key, _ = keys.next() {
 		n, ok := key.(lua.LNumber)
 		if !ok || n < 1 || n != lua.LNumber(math.Floor(float64(n))) {
 			return 0, false
 		}
-		top = max(top, int(toInt(float64(n))))
+		if n > lua.LNumber(top) {
+			if top = math.MinInt32; n <= math.MaxInt32 {
+				top = int(n)
+			}
+		}
 		count++
 	}
 	w.v.step(count)
@@ -281,7 +285,7 @@ func (w *jsonWriter) arrayLength(keys walker) (int, bool) {
 		}
 		return 0, false
 	}
-	return top, true
+	return top, top >= 0
 }
 
 func (w *jsonWriter) object(keys walker, depth int) {

@@ -306,7 +306,7 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 // those of an open call behind them. gaps tells that
 // items may be nil, or keys numbers, in a way that decides what "#" gives.
 func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
-	maybe := false
+	maybe := 0
 	for i, f := range e.Fields {
 		if f.Key != nil {
 			keyed++
@@ -317,12 +317,14 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 		items++
 		_, isNil := f.Value.(*ast.NilExpr)
 		gaps = gaps || isNil
-		maybe = maybe || mayBeNil(f.Value)
+		if mayBeNil(f.Value) {
+			maybe++
+		}
 		if i == len(e.Fields)-1 && multiple(f.Value) {
 			return -items, keyed, true
 		}
 	}
-	return items, keyed, gaps || maybe && oddSize(items)
+	return items, keyed, gaps || maybe > 0 && oddSize(items) || maybe >= (items+1)/2 && items > 2 // then it may look sparse
 }
 
 // beforeOne counts the fields before "[1] = ..."; without that it is -1.

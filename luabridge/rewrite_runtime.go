@@ -340,11 +340,28 @@ func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
 	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3), sized: true}
 	if fixed := -1 - hint.array; fixed >= 0 {
-		hint.array = table.Len()
+		hint.array = openLen(table, fixed, hint.hash)
 		hint.moved = hint.array > fixed
 	}
 	hint.late, hint.apart = L.OptInt(4, 0), L.GetTop() > 3
 	table.Metatable = hint
 	L.Push(table)
 	return 1
+}
+
+// openLen is how many items a constructor with an open call at its end has, of which fixed
+// stand before that call. Of its fields some may be numbers behind the items.
+func openLen(table *lua.LTable, fixed, fields int) int {
+	last := table.MaxN()
+	for key, _ := table.Next(arrayEnd(last)); key != lua.LNil; key, _ = table.Next(key) {
+		fields--
+	}
+	if fields <= 0 {
+		return table.Len()
+	}
+	n := fixed
+	for n < last && table.RawGetInt(n+1) != lua.LNil {
+		n++
+	}
+	return n
 }
