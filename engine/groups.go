@@ -28,6 +28,7 @@ func commandGroups() [][]Spec {
 		listCommands,
 		listEditCommands,
 		listMoveCommands,
+		sortCommands,
 		setCommands,
 		setRandomCommands,
 		setCombineCommands,
