@@ -211,7 +211,11 @@ func infoStats(co *core, w *infoWriter) {
 
 func infoReplication(co *core, w *infoWriter) {
 	w.text("role", "master")
-	w.zeros("connected_slaves", "replicas_waiting_psync")
+	w.zeros("connected_slaves")
+	if !co.enoughReplicas() {
+		w.zeros("min_slaves_good_slaves")
+	}
+	w.zeros("replicas_waiting_psync")
 	w.text("master_failover_state", "no-failover")
 	w.text("master_replid", co.hexID(2))
 	w.text("master_replid2", strings.Repeat("0", 40))

@@ -29,6 +29,7 @@ func commandGroups() [][]Spec {
 		listEditCommands,
 		listMoveCommands,
 		sortCommands,
+		waitCommands,
 		setCommands,
 		setRandomCommands,
 		setCombineCommands,
