@@ -13,6 +13,7 @@ func commandGroups() [][]Spec {
 		stringNumberCommands,
 		lcsCommands,
 		bitmapCommands,
+		bitfieldCommands,
 		hashCommands,
 		hashReadCommands,
 		hashTTLCommands,
