@@ -128,7 +128,7 @@ func (c *Call) readFields(ops []bitfieldOp) resp.Value {
 	if o != nil {
 		b = o.StrBytes()
 	}
-	out := make([]resp.Value, len(ops))
+	out := c.values(len(ops))
 	for i, op := range ops {
 		out[i] = resp.Int(op.get(b))
 	}
@@ -138,7 +138,7 @@ func (c *Call) readFields(ops []bitfieldOp) resp.Value {
 // writeFields carries out the operations on a string that is long enough for them. One
 // that grew counts as changed by each of them.
 func (c *Call) writeFields(o *store.Object, grew bool, ops []bitfieldOp) resp.Value {
-	out := make([]resp.Value, len(ops))
+	out := c.values(len(ops))
 	changes := int64(0)
 	for i, op := range ops {
 		old := op.get(o.StrBytes())
