@@ -7,7 +7,7 @@ import (
 
 // Bit 0 of a string is the highest one of its first byte.
 
-// wordBytes is the number of bytes that are looked at at once.
+// wordBytes is the number of bytes in a word.
 const wordBytes = 8
 
 // countBits is the number of ones from bit first to bit last.
@@ -28,12 +28,12 @@ func countBits(b []byte, first, last int64) (n int64) {
 
 // findBit is the first one, or the first zero, from bit first to bit last; -1 if there is none.
 func findBit(b []byte, first, last int64, one bool) int64 {
-	var flip uint64
-	if !one {
-		flip = ^flip
+	flip := ^byte(0)
+	if one {
+		flip = 0
 	}
 	for i := first >> 3; i <= last>>3; i++ {
-		x := b[i] ^ byte(flip)
+		x := b[i] ^ flip
 		if i == first>>3 {
 			x &= 0xff >> (first & 7)
 		}
@@ -43,46 +43,76 @@ func findBit(b []byte, first, last int64, one bool) int64 {
 			}
 			return -1
 		}
-		for i+wordBytes < last>>3 && binary.BigEndian.Uint64(b[i+1:]) == flip {
-			i += wordBytes
-		}
+		i += int64(sameBytes(b[i+1:last>>3+1], flip))
 	}
 	return -1
 }
 
-// bitOperations are those of BITOP, on two words. NOT takes no second one.
-var bitOperations = map[string]func(a, b uint64) uint64{
-	"and": func(a, b uint64) uint64 { return a & b },
-	"or":  func(a, b uint64) uint64 { return a | b },
-	"xor": func(a, b uint64) uint64 { return a ^ b },
-	"not": func(a, _ uint64) uint64 { return ^a },
-}
-
-// combineBits applies an operation to the first source and each of the others, all
-// padded with zero bytes to a length. A single source is combined with zeros if that
-// changes it, as NOT does.
-func combineBits(op func(a, b uint64) uint64, sources [][]byte, length int) []byte {
-	padded := (length + wordBytes - 1) / wordBytes * wordBytes
-	out := make([]byte, padded)
-	copy(out, sources[0])
-	others := sources[1:]
-	if op(0, 0) != 0 {
-		others = [][]byte{nil}
-	}
-	for _, src := range others {
-		var word [wordBytes]byte
-		for i := 0; i < padded; i += wordBytes {
-			part := src[min(i, len(src)):]
-			if len(part) < wordBytes {
-				word = [wordBytes]byte{}
-				copy(word[:], part)
-				part = word[:]
-			}
-			at := out[i:]
-			binary.BigEndian.PutUint64(at, op(binary.BigEndian.Uint64(at), binary.BigEndian.Uint64(part)))
+// sameBytes is a number of bytes at the beginning that are all x, counted by fours of words.
+func sameBytes(b []byte, x byte) int {
+	same := uint64(x) * 0x0101010101010101
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[i*wordBytes:]) ^ same }
+	all := len(b)
+	for ; len(b) >= 4*wordBytes; b = b[4*wordBytes:] {
+		if word(0)|word(1)|word(2)|word(3) != 0 {
+			break
 		}
 	}
-	return out[:length]
+	return all - len(b)
+}
+
+// bitOperation is an operation of BITOP.
+type bitOperation uint8
+
+const (
+	bitAnd bitOperation = iota + 1
+	bitOr
+	bitXor
+	bitNot
+)
+
+var bitOperations = map[string]bitOperation{"and": bitAnd, "or": bitOr, "xor": bitXor, "not": bitNot}
+
+// words is the operation on two words; NOT is that of the second one.
+func (op bitOperation) words(a, b uint64) uint64 {
+	switch op {
+	case bitAnd:
+		return a & b
+	case bitOr:
+		return a | b
+	case bitXor:
+		return a ^ b
+	}
+	return ^b
+}
+
+// combine makes dst the result of the operation on it and src, which is as long or
+// shorter and goes on with zeros.
+func (op bitOperation) combine(dst, src []byte) {
+	n := len(src) &^ (wordBytes - 1)
+	for i := 0; i < n; i += wordBytes {
+		d := dst[i : i+wordBytes]
+		binary.LittleEndian.PutUint64(d, op.words(binary.LittleEndian.Uint64(d), binary.LittleEndian.Uint64(src[i:])))
+	}
+	for i := n; i < len(src); i++ {
+		dst[i] = byte(op.words(uint64(dst[i]), uint64(src[i])))
+	}
+	if op == bitAnd {
+		clear(dst[len(src):])
+	}
+}
+
+// combineBits is the operation on all sources, the longest of which has that length.
+func combineBits(op bitOperation, sources [][]byte, length int) []byte {
+	out := make([]byte, length)
+	if op != bitNot {
+		copy(out, sources[0])
+		sources = sources[1:]
+	}
+	for _, src := range sources {
+		op.combine(out, src)
+	}
+	return out
 }
 
 // bitField is an integer in a string: its width in bits, from bit offset on.

@@ -225,10 +225,10 @@ func bitpos(c *Call) resp.Value {
 // bitop: BITOP <AND | OR | XOR | NOT> destkey key [key ...]
 func bitop(c *Call) resp.Value {
 	op := bitOperations[strings.ToLower(cString(c.Args[1]))]
-	if op == nil {
+	if op == 0 {
 		return errSyntax
 	}
-	if c.is(1, "not") && len(c.Args) != 4 {
+	if op == bitNot && len(c.Args) != 4 {
 		return resp.Err("ERR BITOP NOT must be called with a single source key.")
 	}
 	sources := make([][]byte, len(c.Args)-3)
