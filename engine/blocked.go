@@ -44,6 +44,42 @@ func (c *Call) block(keys []string, t store.Type, atMs int64, nothing resp.Value
 	return c.hold(&blocking{db: c.dbIndex(), keys: slices.Clone(keys), of: t, late: resp.NullArray}, atMs)
 }
 
+// orBlock is the reply v of a command that found something in keys; if it is null the
+// client waits for it, as with block.
+func (c *Call) orBlock(v resp.Value, keys []string, t store.Type, atMs int64) resp.Value {
+	if !v.IsNull() {
+		return v
+	}
+	return c.block(keys, t, atMs, v)
+}
+
+// popFirst gives the first of keys that holds something, which must be of type t, to pop;
+// the reply is a null array if there is none.
+func (c *Call) popFirst(keys []string, t store.Type, pop func(key string, o *store.Object) resp.Value) resp.Value {
+	for _, key := range keys {
+		o, bad := c.writeAs(key, t)
+		switch {
+		case bad != nil:
+			return *bad
+		case o != nil:
+			return pop(key, o)
+		}
+	}
+	return resp.NullArray
+}
+
+// popOrBlock is popFirst on the keys in front of a time-out, the last argument, and waits
+// for one of them.
+func (c *Call) popOrBlock(t store.Type, pop func(key string, o *store.Object) resp.Value) resp.Value {
+	last := len(c.Args) - 1
+	at, bad := c.timeoutSeconds(last)
+	if bad != nil {
+		return *bad
+	}
+	keys := c.Args[1:last]
+	return c.orBlock(c.popFirst(keys, t, pop), keys, t, at)
+}
+
 // hold makes the client wait for what b says, until the Unix millisecond atMs; 0 is for ever.
 func (c *Call) hold(b *blocking, atMs int64) resp.Value {
 	s := c.Sess
