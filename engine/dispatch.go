@@ -233,17 +233,25 @@ func (co *core) touchBy(by *Session, db int, key string) {
 // touchAll touches every watched or waited-for key of a database whose content is
 // replaced by next.
 func (co *core) touchAll(db int, next *store.DB) {
-	changes := func(k watchKey) bool {
-		return k.db == db && (co.dbs[db].Read(k.key) != nil || next != nil && next.Read(k.key) != nil)
+	at := func(k watchKey) (was, becomes *store.Object) {
+		if k.db != db {
+			return nil, nil
+		}
+		if next != nil {
+			becomes = next.Read(k.key)
+		}
+		return co.dbs[db].Read(k.key), becomes
 	}
-	for k := range co.watchers { // marking is order-free
-		if changes(k) {
-			co.touchWatched(k)
+	for k, watchers := range co.watchers { // marking is order-free
+		if was, becomes := at(k); was != nil || becomes != nil {
+			for _, w := range watchers {
+				w.replaced(was, becomes)
+			}
 		}
 	}
 	var ready []watchKey
 	for k := range co.waiters.byKey {
-		if changes(k) {
+		if was, becomes := at(k); was != nil || becomes != nil {
 			ready = append(ready, k)
 		}
 	}
