@@ -20,6 +20,7 @@ type docCommand struct {
 type docArg struct {
 	name, typ, token   string
 	optional, multiple bool
+	everyToken         bool // the token stands in front of each value
 	args               []docArg
 }
 
@@ -67,6 +68,7 @@ func argsOf(v resp.Value) (out []docArg) {
 		for _, fl := range f["flags"].Elems {
 			a.optional = a.optional || fl.Str == "optional"
 			a.multiple = a.multiple || fl.Str == "multiple"
+			a.everyToken = a.everyToken || fl.Str == "multiple_token"
 		}
 		out = append(out, a)
 	}
@@ -80,6 +82,8 @@ type generator struct {
 	numkeys int // of the command being made; -1 when it has no such argument
 	// lex lets the commands on lexicographic ranges in, and keeps members short: in a
 	// skiplist whose scores differ, what such a range finds depends on its random levels.
+	// Otherwise SORT is in, which makes skiplists, and numbers out of a double's range are
+	// not: after one the server's SORT takes every number for such a one for a while.
 	lex    bool
 	hll    bool
 	lastMs int // of the IDs of stream entries made so far
@@ -91,7 +95,7 @@ func newGenerator(seed uint64, commands []*docCommand) *generator {
 	g := &generator{r: rng(seed), lex: seed/2%2 == 0}
 	share := 0.1 + 0.9*g.r.Float64()
 	for _, c := range commands {
-		if !g.lex && strings.Contains(c.words[0], "lex") {
+		if g.lex && strings.HasPrefix(c.words[0], "sort") || !g.lex && strings.Contains(c.words[0], "lex") {
 			continue
 		}
 		if g.r.Float64() < share {
@@ -114,6 +118,9 @@ func (g *generator) command() []string {
 	for _, a := range c.args {
 		out = g.arg(out, a)
 	}
+	if has := func(word string) bool { return slices.ContainsFunc(out, equalTo(word)) }; strings.HasPrefix(c.words[0], "sort") && has("BY") && has("ALPHA") {
+		out = slices.DeleteFunc(out, equalTo("ALPHA")) // the order of equal weights is that of the server's hash table
+	}
 	switch g.r.IntN(60) {
 	case 0:
 		out = append(out, pick(g, "NX", "x", "LIMIT", "", "1"))
@@ -127,6 +134,10 @@ func (g *generator) command() []string {
 		}
 	}
 	return out
+}
+
+func equalTo(word string) func(string) bool {
+	return func(s string) bool { return strings.EqualFold(s, word) }
 }
 
 func (g *generator) arg(out []string, a docArg) []string {
@@ -144,7 +155,7 @@ func (g *generator) arg(out []string, a docArg) []string {
 		}
 	}
 	for i := range n {
-		if a.token != "" && (i == 0 || a.typ == "pure-token") {
+		if a.token != "" && (i == 0 || a.everyToken || a.typ == "pure-token") {
 			out = append(out, g.anyCase(a.token))
 		}
 		out = g.value(out, a)
@@ -161,6 +172,10 @@ func (g *generator) anyCase(token string) string {
 
 func (g *generator) value(out []string, a docArg) []string {
 	switch a.token {
+	case "BY", "GET":
+		if a.typ == "pattern" {
+			return append(out, pick(g, "k*", "k*", "k*->a", "k*->", "#", "nosort", "*"))
+		}
 	case "BLOCK": // no longer than it takes
 		return append(out, pick(g, "1", "2", "-1", "x", "1.5"))
 	case "IDLE":
@@ -205,6 +220,8 @@ func (g *generator) integer(name string) string {
 	case "numkeys":
 		g.numkeys = 1 + g.r.IntN(3)
 		return strconv.Itoa(g.numkeys)
+	case "bit":
+		return pick(g, "0", "1", "0", "1", "0", "1", "2")
 	case "cursor":
 		return "0"
 	case "seconds", "milliseconds":
@@ -217,7 +234,7 @@ func (g *generator) integer(name string) string {
 		return pick(g, "0", "1", "1", "99")
 	case "offset":
 		if g.r.IntN(20) == 0 {
-			return pick(g, "4294967296", "99999", "-1") // what makes strings of 512 MB has transcripts
+			return pick(g, "4294967296", "99999", "-1", "#1", "#x") // what makes strings of 512 MB has transcripts
 		}
 		return pick(g, "0", "1", "2", "3", "7", "8", "100", "-1")
 	}
@@ -241,10 +258,13 @@ func (g *generator) double(name string) string {
 		}
 	}
 	if g.r.IntN(20) == 0 {
-		return pick(g, "nan", "1e400", "abc", "", "0x10", "1e-400", " 1", "1 ")
+		return pick(g, "nan", "abc", "", "0x10", " 1", "1 ")
+	}
+	if g.lex && g.r.IntN(20) == 0 {
+		return pick(g, "1e400", "1e-400", "5e-324")
 	}
 	return pick(g, "0", "1", "-1", "1.5", "3.14159", "-0", "inf", "-inf", "+inf", "1e20", "1e-7", "17179869184", "0.1", "2", "3",
-		"123456789012345678", "1.7976931348623157e308", "5e-324")
+		"123456789012345678", "1.7976931348623157e308")
 }
 
 func (g *generator) text(name string) string {
@@ -262,6 +282,8 @@ func (g *generator) text(name string) string {
 		if g.hll {
 			return strconv.Itoa(g.r.IntN(1 + g.r.IntN(100_000)))
 		}
+	case "encoding":
+		return pick(g, "u8", "i8", "i5", "u1", "i64", "u63", "i16", "u64", "i0", "x")
 	}
 	if t, ok := g.streamText(name); ok {
 		return t

@@ -14,12 +14,13 @@ import (
 // the order in which they blocked, keys in the order in which they became ready,
 // after the whole command, EXEC or script that touched them.
 
-// blocking is what a blocked client waits for.
+// blocking is what a blocked client waits for; without keys it is the time alone.
 type blocking struct {
 	db    int
 	keys  []string
 	of    store.Type // what a key must hold to be worth another try
 	noKey bool       // a key that goes or changes its type is worth one too
+	late  resp.Value // the reply when the time is over
 	spec  *Spec
 	args  []string
 }
@@ -40,15 +41,56 @@ func (c *Call) block(keys []string, t store.Type, atMs int64, nothing resp.Value
 	if !c.canBlock() {
 		return nothing
 	}
+	return c.hold(&blocking{db: c.dbIndex(), keys: slices.Clone(keys), of: t, late: resp.NullArray}, atMs)
+}
+
+// orBlock is the reply v of a command that found something in keys; if it is null the
+// client waits for it, as with block.
+func (c *Call) orBlock(v resp.Value, keys []string, t store.Type, atMs int64) resp.Value {
+	if !v.IsNull() {
+		return v
+	}
+	return c.block(keys, t, atMs, v)
+}
+
+// popFirst gives the first of keys that holds something, which must be of type t, to pop;
+// the reply is a null array if there is none.
+func (c *Call) popFirst(keys []string, t store.Type, pop func(key string, o *store.Object) resp.Value) resp.Value {
+	for _, key := range keys {
+		o, bad := c.writeAs(key, t)
+		switch {
+		case bad != nil:
+			return *bad
+		case o != nil:
+			return pop(key, o)
+		}
+	}
+	return resp.NullArray
+}
+
+// popOrBlock is popFirst on the keys in front of a time-out, the last argument, and waits
+// for one of them.
+func (c *Call) popOrBlock(t store.Type, pop func(key string, o *store.Object) resp.Value) resp.Value {
+	last := len(c.Args) - 1
+	at, bad := c.timeoutSeconds(last)
+	if bad != nil {
+		return *bad
+	}
+	keys := c.Args[1:last]
+	return c.orBlock(c.popFirst(keys, t, pop), keys, t, at)
+}
+
+// hold makes the client wait for what b says, until the Unix millisecond atMs; 0 is for ever.
+func (c *Call) hold(b *blocking, atMs int64) resp.Value {
 	s := c.Sess
 	if s.held == nil {
 		s.held = &held{}
 		if atMs > 0 {
-			s.held.timer = c.deadlines.set(saturatedMicros(atMs), func() { s.release(resp.NullArray) })
+			s.held.timer = c.deadlines.set(saturatedMicros(atMs), func() { s.giveUp(b.late) })
 		}
 	}
-	s.held.blocked = &blocking{db: c.dbIndex(), keys: slices.Clone(keys), of: t, spec: c.Spec,
-		args: slices.Clone(c.Args)}
+	b.spec, b.args = c.Spec, slices.Clone(c.Args)
+	s.held.blocked = b
 	c.waiters.add(s)
 	return resp.None
 }
@@ -162,15 +204,20 @@ func (co *core) retry(s *Session) {
 
 // unblock ends the wait of a client before its time, as CLIENT UNBLOCK does.
 func (s *Session) unblock(withError bool) {
-	v := resp.NullArray
+	v := s.held.blocked.late
 	if withError {
 		v = resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK")
-		s.core.countError(v.Str)
 	}
+	s.giveUp(v)
+}
+
+// giveUp ends the wait of a client with a reply that its command did not give.
+func (s *Session) giveUp(v resp.Value) {
+	s.core.finished(s, s.held.blocked.spec, v)
 	s.release(v)
 }
 
-// isBlocked reports whether the client waits for a key.
+// isBlocked reports whether the client's command waits for something.
 func (s *Session) isBlocked() bool { return s.held != nil && s.held.blocked != nil }
 
 var (

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -196,5 +197,38 @@ func TestManyWaitersComeAndGo(t *testing.T) {
 	defer e.mu.Unlock()
 	if len(e.core.waiters.byKey) != 0 || e.core.deadlines.Len() != 0 {
 		t.Errorf("%d keys and %d deadlines are left", len(e.core.waiters.byKey), e.core.deadlines.Len())
+	}
+}
+
+func TestWaitEndsByTheClockOrByUnblock(t *testing.T) {
+	e := newManualEngine(t)
+	_, timed := blockedCall(e, 1, "WAIT", "1", "500")
+	_, aof := blockedCall(e, 2, "WAITAOF", "0", "2", "700")
+	forEver, unblocked := blockedCall(e, 3, "WAIT", "3", "0")
+	failing, failed := blockedCall(e, 4, "WAIT", "1", "0")
+	e.Advance(499 * time.Millisecond)
+	select {
+	case v := <-timed:
+		t.Fatalf("WAIT ended early with %s", shown(v))
+	default:
+	}
+	e.Advance(time.Millisecond)
+	wants := func(ch chan resp.Value, want string) {
+		t.Helper()
+		if v := <-ch; shown(v) != want {
+			t.Errorf("got %s, want %s", shown(v), want)
+		}
+	}
+	wants(timed, shown(resp.Zero))
+	e.waitBlocked(3)
+	e.Advance(time.Hour)
+	wants(aof, shown(resp.Array(resp.Zero, resp.Zero)))
+	e.waitBlocked(2)
+	e.Do("CLIENT", "UNBLOCK", fmt.Sprint(forEver.s.id))
+	wants(unblocked, shown(resp.Zero))
+	e.Do("CLIENT", "UNBLOCK", fmt.Sprint(failing.s.id), "ERROR")
+	wants(failed, "-UNBLOCKED client unblocked via CLIENT UNBLOCK")
+	if n := e.Do("INFO", "commandstats").Str; !strings.Contains(n, "cmdstat_wait:calls=3,") {
+		t.Errorf("the waits were not counted: %s", n)
 	}
 }

@@ -119,32 +119,42 @@ func (s *Session) identity() []lineField {
 // usage are the fields that count bytes and commands. Buffers that this server
 // has no counterpart of count as 0.
 func (s *Session) usage(running []string) []lineField {
-	pending, events, cmd, queued := 0, "r", "NULL", 0
-	if s.conn != nil {
-		if pending = s.conn.Pending(); pending > 0 {
-			events = "rw"
-		}
-	}
-	if s.multi != nil {
-		queued = s.multi.size()
+	pending, events, cmd := s.pending(), "r", "NULL"
+	if pending > 0 {
+		events = "rw"
 	}
 	if s.lastCmd != nil {
 		cmd = s.lastCmd.Name
 	}
-	args := argsSize(running)
 	return []lineField{
-		numField("qbuf", s.buffered), numField("qbuf-free", 0), numField("argv-mem", args), numField("multi-mem", queued),
+		numField("qbuf", s.buffered), numField("qbuf-free", 0), numField("argv-mem", argsSize(running)), numField("multi-mem", s.multi.size()),
 		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", len(s.out)), numField("oll", 0),
-		numField("omem", pending), numField("tot-mem", s.buffered+args+queued+cap(s.out)+pending),
+		numField("omem", pending), numField("tot-mem", s.memory(running)),
 		{"events", events}, {"cmd", cmd}, {"user", s.user.name}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
 		{"lib-name", s.lib.name}, {"lib-ver", s.lib.version},
 		numField("tot-net-in", int(s.bytesIn)), numField("tot-net-out", int(s.bytesOut)), numField("tot-cmds", int(s.commands)),
 	}
 }
 
-// size is the length of all queued arguments.
+// pending is the number of bytes that wait to be sent.
+func (s *Session) pending() int {
+	if s.conn == nil {
+		return 0
+	}
+	return s.conn.Pending()
+}
+
+// memory is the size of the client's buffers and of the arguments of its running command.
+func (s *Session) memory(running []string) int {
+	return s.buffered + argsSize(running) + s.multi.size() + cap(s.out) + s.pending()
+}
+
+// size is the length of all queued arguments; of no transaction it is 0.
 func (t *transaction) size() int {
 	n := 0
+	if t == nil {
+		return n
+	}
 	for _, q := range t.queue {
 		n += argsSize(q.args)
 	}

@@ -360,7 +360,7 @@ func (q *geoQuery) sorted(hits []geoHit) []geoHit {
 	case n == len(hits):
 		slices.SortStableFunc(hits, compare)
 	default:
-		sortFirst(hits, n, compare)
+		sortPart(hits, 0, n, compare)
 	}
 	return hits[:n]
 }

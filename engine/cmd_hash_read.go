@@ -196,24 +196,11 @@ func hrandfield(c *Call) resp.Value {
 		return resp.Null
 	case h == nil:
 		return resp.Array()
-	case len(c.Args) == 2:
-		field, _ := h.At(c.rng.IntN(h.Len()))
-		return resp.Bulk(field)
 	}
-	var out []resp.Value
-	add := func(field, value string) {
-		out = append(out, resp.Bulk(field))
-		if withValues {
-			out = append(out, resp.Bulk(value))
-		}
-	}
-	for _, i := range c.pickIndexes(h.Len(), count) {
-		add(h.At(i))
-	}
-	if withValues {
-		return resp.Pairs(out...)
-	}
-	return resp.Array(out...)
+	return c.randomElements(h.Len(), count, withValues, func(i int) (field, value resp.Value) {
+		f, v := h.At(i)
+		return resp.Bulk(f), resp.Bulk(v)
+	})
 }
 
 // hscan: HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES]

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +106,7 @@ func infoClients(co *core, w *infoWriter) {
 	var maxIn, maxOut, blocked, watching, subscribed int64
 	for _, s := range co.sessions {
 		maxIn = max(maxIn, int64(s.buffered))
-		if s.conn != nil {
-			maxOut = max(maxOut, int64(s.conn.Pending()))
-		}
+		maxOut = max(maxOut, int64(s.pending()))
 		if s.held != nil {
 			blocked++
 		}
@@ -136,11 +133,10 @@ func infoClients(co *core, w *infoWriter) {
 
 // infoMemory shows the memory of the whole process, as the Go runtime counts it.
 func infoMemory(co *core, w *infoWriter) {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"},
-		{Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(samples)
-	w.bytes("used_memory", samples[0].Value.Uint64())
-	w.bytes("used_memory_rss", samples[1].Value.Uint64()-samples[2].Value.Uint64())
+	use := readProcessMemory()
+	w.bytes("used_memory", uint64(use.allocated))
+	w.bytes("used_memory_rss", uint64(use.total))
+	w.bytes("used_memory_peak", uint64(use.peak))
 	w.num("number_of_cached_scripts", int64(len(co.scripts.bySHA)))
 	w.num("number_of_functions", co.functions.count())
 	w.num("number_of_libraries", int64(len(co.functions.libraries)))
@@ -211,7 +207,11 @@ func infoStats(co *core, w *infoWriter) {
 
 func infoReplication(co *core, w *infoWriter) {
 	w.text("role", "master")
-	w.zeros("connected_slaves", "replicas_waiting_psync")
+	w.zeros("connected_slaves")
+	if !co.enoughReplicas() {
+		w.zeros("min_slaves_good_slaves")
+	}
+	w.zeros("replicas_waiting_psync")
 	w.text("master_failover_state", "no-failover")
 	w.text("master_replid", co.hexID(2))
 	w.text("master_replid2", strings.Repeat("0", 40))

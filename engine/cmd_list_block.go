@@ -44,22 +44,9 @@ func blpop(c *Call) resp.Value { return c.blockingPop(false) }
 func brpop(c *Call) resp.Value { return c.blockingPop(true) }
 
 func (c *Call) blockingPop(fromTail bool) resp.Value {
-	last := len(c.Args) - 1
-	at, bad := c.timeoutSeconds(last)
-	if bad != nil {
-		return *bad
-	}
-	keys := c.Args[1:last]
-	for _, key := range keys {
-		o, bad := c.writeAs(key, store.List)
-		switch {
-		case bad != nil:
-			return *bad
-		case o != nil:
-			return resp.Array(resp.Bulk(key), c.lpop(key, o.List(), fromTail, 1)[0])
-		}
-	}
-	return c.block(keys, store.List, at, resp.NullArray)
+	return c.popOrBlock(store.List, func(key string, o *store.Object) resp.Value {
+		return resp.Array(resp.Bulk(key), c.lpop(key, o.List(), fromTail, 1)[0])
+	})
 }
 
 // blmove: BLMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
@@ -83,11 +70,7 @@ func (c *Call) blockingMove(fromTail, toTail bool, timeoutArg int) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	v := c.lmove(c.Args[1], c.Args[2], fromTail, toTail)
-	if !v.IsNull() {
-		return v
-	}
-	return c.block(c.Args[1:2], store.List, at, resp.Null)
+	return c.orBlock(c.lmove(c.Args[1], c.Args[2], fromTail, toTail), c.Args[1:2], store.List, at)
 }
 
 // blmpop: BLMPOP timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
@@ -100,9 +83,5 @@ func blmpop(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	v := c.lmpopFrom(keys, fromTail, count)
-	if !v.IsNull() {
-		return v
-	}
-	return c.block(keys, store.List, at, resp.NullArray)
+	return c.orBlock(c.lmpopFrom(keys, fromTail, count), keys, store.List, at)
 }

@@ -99,15 +99,7 @@ func lmpop(c *Call) resp.Value {
 
 // lmpopFrom pops from the first of keys that holds something.
 func (c *Call) lmpopFrom(keys []string, fromTail bool, count int64) resp.Value {
-	for _, key := range keys {
-		o, bad := c.writeAs(key, store.List)
-		switch {
-		case bad != nil:
-			return *bad
-		case o != nil:
-			popped := c.lpop(key, o.List(), fromTail, count)
-			return resp.Array(resp.Bulk(key), resp.Array(popped...))
-		}
-	}
-	return resp.NullArray
+	return c.popFirst(keys, store.List, func(key string, o *store.Object) resp.Value {
+		return resp.Array(resp.Bulk(key), resp.Array(c.lpop(key, o.List(), fromTail, count)...))
+	})
 }

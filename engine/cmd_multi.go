@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
 )
 
 var multiCommands = []Spec{
@@ -170,6 +171,21 @@ func (co *core) touchWatched(k watchKey) {
 				continue
 			}
 		}
+		w.session.dirty = true
+	}
+}
+
+// replaced tells the watcher that the whole database is: was and becomes are the objects
+// at its key, nil for none. What is gone in fact, only not removed yet, is no loss.
+func (w *watcher) replaced(was, becomes *store.Object) {
+	stale := becomes != nil && w.session.core.expired(becomes)
+	switch {
+	case w.expired && becomes == nil:
+		w.expired = false
+	case w.expired && stale:
+	case was == nil && stale:
+		w.expired = true
+	default:
 		w.session.dirty = true
 	}
 }

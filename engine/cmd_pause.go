@@ -80,19 +80,9 @@ func (s *Session) mustWait(spec *Spec, args []string) bool {
 }
 
 // mayReplicate reports whether a command may change what replicas have, or say
-// something to them. A transaction does if one of its commands does.
+// something to them.
 func (s *Session) mayReplicate(spec *Spec, args []string) bool {
-	if spec.Name == "exec" && s.multi != nil {
-		return slices.ContainsFunc(s.multi.queue, func(q queued) bool { return s.core.replicates(q.spec, q.args) })
-	}
-	return s.core.replicates(spec, args)
-}
-
-func (co *core) replicates(spec *Spec, args []string) bool {
-	if f := co.declaredFlags(spec, args); f.HasShebang {
-		return !f.NoWrites
-	}
-	return spec.Flags&(Write|MayReplicate) != 0
+	return s.flagsOf(spec, args)&(Write|MayReplicate) != 0
 }
 
 // postpone keeps a client's command for the end of the pause.

@@ -32,23 +32,9 @@ func bzpopmin(c *Call) resp.Value { return c.bzpop(false) }
 func bzpopmax(c *Call) resp.Value { return c.bzpop(true) }
 
 func (c *Call) bzpop(fromMax bool) resp.Value {
-	last := len(c.Args) - 1
-	at, bad := c.timeoutSeconds(last)
-	if bad != nil {
-		return *bad
-	}
-	keys := c.Args[1:last]
-	for _, key := range keys {
-		o, bad := c.writeAs(key, store.ZSet)
-		switch {
-		case bad != nil:
-			return *bad
-		case o != nil:
-			popped := c.zpop(key, o.ZSet(), fromMax, 1)
-			return resp.Array(append([]resp.Value{resp.Bulk(key)}, popped...)...)
-		}
-	}
-	return c.block(keys, store.ZSet, at, resp.NullArray)
+	return c.popOrBlock(store.ZSet, func(key string, o *store.Object) resp.Value {
+		return resp.Array(append([]resp.Value{resp.Bulk(key)}, c.zpop(key, o.ZSet(), fromMax, 1)...)...)
+	})
 }
 
 // bzmpop: BZMPOP timeout numkeys key [key ...] <MIN | MAX> [COUNT count]
@@ -61,8 +47,5 @@ func bzmpop(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	if v := c.zmpopFrom(keys, fromMax, count); v.Kind != resp.KindNullArray {
-		return v
-	}
-	return c.block(keys, store.ZSet, at, resp.NullArray)
+	return c.orBlock(c.zmpopFrom(keys, fromMax, count), keys, store.ZSet, at)
 }

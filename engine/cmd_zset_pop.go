@@ -85,16 +85,9 @@ func zmpop(c *Call) resp.Value {
 
 // zmpopFrom pops from the first of keys that holds something.
 func (c *Call) zmpopFrom(keys []string, fromMax bool, count int64) resp.Value {
-	for _, key := range keys {
-		o, bad := c.writeAs(key, store.ZSet)
-		switch {
-		case bad != nil:
-			return *bad
-		case o != nil:
-			return zmpopReply(key, c.zpop(key, o.ZSet(), fromMax, count))
-		}
-	}
-	return resp.NullArray
+	return c.popFirst(keys, store.ZSet, func(key string, o *store.Object) resp.Value {
+		return zmpopReply(key, c.zpop(key, o.ZSet(), fromMax, count))
+	})
 }
 
 // zmpopReply is the key and pairs of member and score, nested in RESP2 too.

@@ -43,21 +43,10 @@ func zrandmember(c *Call) resp.Value {
 	if count > 1 && count >= int64(z.Len()) {
 		return c.zreply(z, z.Len()-1, z.Len(), true, withScores) // as on the server
 	}
-	var out []resp.Value
-	for _, i := range c.pickIndexes(z.Len(), count) {
-		member, score := z.At(i)
-		out = append(out, resp.Bulk(member))
-		if withScores {
-			out = append(out, resp.Double(score))
-		}
-	}
-	switch {
-	case len(c.Args) == 2:
-		return out[0]
-	case withScores:
-		return resp.Pairs(out...)
-	}
-	return resp.Array(out...)
+	return c.randomElements(z.Len(), count, withScores, func(i int) (member, score resp.Value) {
+		m, n := z.At(i)
+		return resp.Bulk(m), resp.Double(n)
+	})
 }
 
 // zscan: ZSCAN key cursor [MATCH pattern] [COUNT count] [NOSCORES]

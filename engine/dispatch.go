@@ -69,9 +69,12 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 			return rej
 		}
 	}
+	if s.core.outOfMemory || !s.core.enoughReplicas() {
+		if rej := s.stateGate(spec, args); rej != nil {
+			return rej
+		}
+	}
 	switch {
-	case s.core.outOfMemory && s.needsMemory(spec, args):
-		return &reject{conn: errOOM.Str}
 	case s.proto == 2 && s.subscribed() && !spec.inPubSub:
 		return &reject{conn: "ERR Can't execute '" + spec.Name + "': only (P|S)SUBSCRIBE / " +
 			"(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
@@ -83,6 +86,39 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 		return &reject{conn: "ERR Replica can't interact with the keyspace"}
 	}
 	return nil
+}
+
+// stateGate refuses what needs memory or replicas that are not there.
+func (s *Session) stateGate(spec *Spec, args []string) *reject {
+	flags := s.flagsOf(spec, args)
+	switch {
+	case s.core.outOfMemory && flags&DenyOOM != 0:
+		return &reject{conn: errOOM.Str}
+	case flags&Write != 0 && !s.core.enoughReplicas():
+		return &reject{conn: errNoReplicas.Str}
+	}
+	return nil
+}
+
+// flagsOf are the flags by which a client's request is let in: a script's own where it
+// declares them, and for EXEC also those of what it would run.
+func (s *Session) flagsOf(spec *Spec, args []string) Flags {
+	flags := spec.Flags
+	if spec.Name == "exec" && s.multi != nil {
+		for _, q := range s.multi.queue {
+			flags |= q.spec.Flags
+		}
+	}
+	if f := s.core.declaredFlags(spec, args); f.HasShebang {
+		flags &^= Write | DenyOOM | MayReplicate
+		if !f.NoWrites {
+			flags |= Write
+		}
+		if !f.NoWrites && !f.AllowOOM {
+			flags |= DenyOOM
+		}
+	}
+	return flags
 }
 
 // inPubSub are the commands that a RESP2 client may give while it is subscribed.
@@ -148,6 +184,12 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		return v // it counts when it is through
 	}
 	co.lastCall = spec
+	co.finished(s, spec, v)
+	return v
+}
+
+// finished counts a call that has its reply.
+func (co *core) finished(s *Session, spec *Spec, v resp.Value) {
 	st := co.statsOf(spec)
 	st.calls++
 	co.stats.commands++
@@ -159,7 +201,6 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		}
 	}
 	co.relayed = false
-	return v
 }
 
 func (co *core) countError(text string) {
@@ -192,17 +233,25 @@ func (co *core) touchBy(by *Session, db int, key string) {
 // touchAll touches every watched or waited-for key of a database whose content is
 // replaced by next.
 func (co *core) touchAll(db int, next *store.DB) {
-	changes := func(k watchKey) bool {
-		return k.db == db && (co.dbs[db].Read(k.key) != nil || next != nil && next.Read(k.key) != nil)
+	at := func(k watchKey) (was, becomes *store.Object) {
+		if k.db != db {
+			return nil, nil
+		}
+		if next != nil {
+			becomes = next.Read(k.key)
+		}
+		return co.dbs[db].Read(k.key), becomes
 	}
-	for k := range co.watchers { // marking is order-free
-		if changes(k) {
-			co.touchWatched(k)
+	for k, watchers := range co.watchers { // marking is order-free
+		if was, becomes := at(k); was != nil || becomes != nil {
+			for _, w := range watchers {
+				w.replaced(was, becomes)
+			}
 		}
 	}
 	var ready []watchKey
 	for k := range co.waiters.byKey {
-		if changes(k) {
+		if was, becomes := at(k); was != nil || becomes != nil {
 			ready = append(ready, k)
 		}
 	}

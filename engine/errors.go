@@ -17,6 +17,7 @@ var (
 	errDBIndex      = resp.Err("ERR DB index is out of range")
 	errNoAuth       = resp.Err("NOAUTH Authentication required.")
 	errOOM          = resp.Err("OOM command not allowed when used memory > 'maxmemory'.")
+	errNoReplicas   = resp.Err("NOREPLICAS Not enough good replicas to write.")
 	errBusy         = resp.Err("BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
 	errBusyFunction = resp.Err("BUSY Valkey is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.")
 	errWriteScript  = resp.Err("ERR Can not execute a script with write flag using *_ro command.")

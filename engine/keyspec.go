@@ -76,6 +76,11 @@ func keyword(word string, startAt, last, step, limit int, f KeyFlags) KeySpec {
 	return KeySpec{Flags: f, begin: beginKeyword, keyword: word, startAt: startAt, last: last, step: step, limit: limit}
 }
 
+// unknownKeys is a part of the keys that only the command itself can find.
+func unknownKeys(f KeyFlags) KeySpec {
+	return KeySpec{Flags: f, begin: beginUnknown, find: findUnknown}
+}
+
 func (k KeySpec) note(s string) KeySpec {
 	k.Notes = s
 	return k

@@ -22,31 +22,6 @@ func heapInUse() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// needsMemory reports whether a client's command is refused when memory is out.
-// Everything that a transaction would queue is.
-func (s *Session) needsMemory(spec *Spec, args []string) bool {
-	if s.multi != nil {
-		if spec.Name != "exec" {
-			return !runsInMulti[spec.Name]
-		}
-		for _, q := range s.multi.queue {
-			if s.core.deniedByFlags(q.spec, q.args) {
-				return true
-			}
-		}
-		return false
-	}
-	return s.core.deniedByFlags(spec, args)
-}
-
-// deniedByFlags goes by the flags that a script or function declares, if it does.
-func (co *core) deniedByFlags(spec *Spec, args []string) bool {
-	if f := co.declaredFlags(spec, args); f.HasShebang {
-		return !f.AllowOOM && !f.NoWrites
-	}
-	return spec.Flags&DenyOOM != 0
-}
-
 // declaredFlags are the flags of the script or function that a request would run;
 // without HasShebang there are none.
 func (co *core) declaredFlags(spec *Spec, args []string) (flags luabridge.ScriptFlags) {
@@ -60,7 +35,9 @@ func (co *core) declaredFlags(spec *Spec, args []string) (flags luabridge.Script
 			flags = s.Flags
 		}
 	case "eval", "eval_ro":
-		flags, _ = luabridge.ParseFlags(args[1]) // a bad line is for EVAL itself to refuse
+		if f, err := luabridge.ParseFlags(args[1]); err == nil { // a bad line is for EVAL itself to refuse
+			flags = f
+		}
 	}
 	return flags
 }

@@ -1,23 +1,33 @@
 package engine
 
-// sortFirst puts the first n of s, n < len(s), in order. It is the quicksort of Bentley
-// and McIlroy ("Engineering a Sort Function", 1993), which the server uses here and
-// which is not stable: equals come out in an order that only the same exchanges bring about.
-func sortFirst[T any](s []T, n int, compare func(a, b T) int) {
-	for n > 0 && len(s) >= 7 {
+import (
+	"math/bits"
+	"slices"
+)
+
+// sortPart orders s so far that s[from:to] is what a full sort would have there. It is the
+// quicksort of Bentley and McIlroy ("Engineering a Sort Function", 1993), left out where
+// nothing is wanted, which the server uses here and which is not stable: equals come out
+// in an order that only the same exchanges bring about.
+func sortPart[T any](s []T, from, to int, compare func(a, b T) int) {
+	sortBounded(s, from, to, 4*bits.Len(uint(len(s))), compare)
+}
+
+// sortBounded is sortPart with a bound on the partitions inside each other, against
+// elements made to be slow to sort.
+func sortBounded[T any](s []T, from, to, depth int, compare func(a, b T) int) {
+	for ; from < to && len(s) >= 7 && depth > 0; depth-- {
 		less, greater := partition(s, compare)
-		if more := len(s) - greater; greater < n && more > 1 {
-			sortFirst(s[greater:], n-greater, compare)
+		if from < less && less > 1 {
+			sortBounded(s[:less], from, min(to, less), depth-1, compare)
 		}
-		s, n = s[:less], min(n, less)
-	}
-	if n <= 0 {
-		return
-	}
-	for i := range s {
-		for j := i; j > 0 && compare(s[j-1], s[j]) > 0; j-- {
-			s[j-1], s[j] = s[j], s[j-1]
+		if to <= greater {
+			return
 		}
+		s, from, to = s[greater:], max(from-greater, 0), to-greater
+	}
+	if from < to {
+		slices.SortStableFunc(s, compare) // an insertion sort is stable too
 	}
 }
 

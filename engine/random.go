@@ -72,3 +72,23 @@ func (c *Call) pickIndexes(size int, count int64) []int {
 	slices.Sort(out)
 	return out
 }
+
+// randomElements is the reply of HRANDFIELD and ZRANDMEMBER: elements at random indexes
+// below size, each followed by what belongs to it if that is wanted.
+func (c *Call) randomElements(size int, count int64, with bool, at func(i int) (elem, other resp.Value)) resp.Value {
+	var out []resp.Value
+	for _, i := range c.pickIndexes(size, count) {
+		elem, other := at(i)
+		out = append(out, elem)
+		if with {
+			out = append(out, other)
+		}
+	}
+	switch {
+	case len(c.Args) == 2:
+		return out[0]
+	case with:
+		return resp.Pairs(out...)
+	}
+	return resp.Array(out...)
+}

@@ -65,6 +65,8 @@ func (co *core) scriptGates(run *scriptRun, spec *Spec, args []string) *reject {
 	switch {
 	case run.readOnly && spec.Flags&(Write|MayReplicate) != 0:
 		return &reject{conn: "ERR Write commands are not allowed from read-only scripts."}
+	case spec.Flags&Write != 0 && !run.wrote && !co.enoughReplicas():
+		return &reject{conn: errNoReplicas.Str}
 	case co.outOfMemory && spec.Flags&DenyOOM != 0 && !run.wrote && !(run.flags.HasShebang && run.flags.AllowOOM):
 		return &reject{conn: errOOM.Str}
 	}
@@ -163,6 +165,9 @@ func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
 	}
 	if run.flags.HasShebang && !run.flags.NoWrites && run.readOnly {
 		return &errWriteScript
+	}
+	if run.flags.HasShebang && !run.flags.NoWrites && !c.enoughReplicas() {
+		return &errNoReplicas
 	}
 	if c.outOfMemory && run.flags.HasShebang && !run.flags.AllowOOM && !run.flags.NoWrites {
 		return &errScriptOOM

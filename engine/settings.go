@@ -27,6 +27,9 @@ type settings struct {
 	aclLogMax         int64 // acllog-max-len
 	channelsOpen      bool  // acl-pubsub-default is allchannels
 	protectedMode     bool
+	// What min-replicas-to-write asks for is never there, as there are no replicas, unless
+	// either is 0.
+	minReplicas, minReplicasMaxLag int
 }
 
 func newSettings(co *core) *settings {
@@ -42,6 +45,7 @@ func newSettings(co *core) *settings {
 		hllSparseMaxBytes: 3000,
 		aclLogMax:         128,
 		protectedMode:     co.cfg.ProtectedMode != "no",
+		minReplicasMaxLag: 10,
 	}
 }
 

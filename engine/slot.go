@@ -15,6 +15,20 @@ func slotOf(key string) int {
 	return int(crc16(key) % slotCount)
 }
 
+// patternSlot is the slot of all keys that a pattern can match, -1 if they may differ.
+func patternSlot(pattern string) int {
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
+		open := strings.IndexByte(pattern[:i], '{')
+		if open < 0 {
+			return -1
+		}
+		if end := strings.IndexByte(pattern[open:i], '}'); end < 2 {
+			return -1 // no tag in front of it
+		}
+	}
+	return slotOf(pattern)
+}
+
 // crc16 is CRC-16/XMODEM: polynomial 0x1021, initial value 0, not reflected.
 func crc16(s string) (crc uint16) {
 	for i := range len(s) {

@@ -54,27 +54,3 @@ func TestPreciseTrig(t *testing.T) {
 		t.Errorf("asin above 1 is %v", y)
 	}
 }
-
-// The first elements come out as a whole sort puts them, and all are still there.
-func TestSortFirst(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		s := make([]int, 1+r.IntN(120))
-		sum := 0
-		for i := range s {
-			s[i] = r.IntN(1 + r.IntN(100))
-			sum += s[i]
-		}
-		n := r.IntN(len(s) + 1)
-		sortFirst(s, n, func(a, b int) int { return a - b })
-		for i, v := range s {
-			sum -= v
-			if i > 0 && i < n && s[i-1] > v || i >= n && n > 0 && v < s[n-1] {
-				t.Fatalf("the first %d of %v are not in order", n, s)
-			}
-		}
-		if sum != 0 {
-			t.Fatalf("elements were lost: %v", s)
-		}
-	}
-}

@@ -38,6 +38,14 @@ func NewString(s string) *Object {
 	return o
 }
 
+// NewRawString returns a string object of the given bytes, which are its own from now
+// on. It is encoded as "raw" whatever they are.
+func NewRawString(b []byte) *Object {
+	o := newStringBox()
+	*o.str() = StringObj{buf: b, enc: encRaw}
+	return o
+}
+
 func newStringBox() *Object {
 	b := &stringBox{}
 	b.body = &b.s
@@ -55,6 +63,9 @@ func (o *Object) Str() string { return o.str().view() }
 
 // StrLen returns the length of the string in bytes.
 func (o *Object) StrLen() int { return len(o.str().buf) }
+
+// StrBytes returns the bytes of the string, to be read until the object is changed.
+func (o *Object) StrBytes() []byte { return o.str().buf }
 
 // StrByte returns the byte at position i, 0 behind the end.
 func (o *Object) StrByte(i int) byte {
