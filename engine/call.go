@@ -96,9 +96,13 @@ func (c *Call) write(key string) *store.Object {
 
 // refresh updates what OBJECT IDLETIME and FREQ report.
 func (c *Call) refresh(o *store.Object) {
-	if !c.Sess.noTouch || c.Spec.Name == "touch" {
-		o.SetAccess(uint32(c.now / 1e6))
+	if c.Sess.noTouch && c.Spec.Name != "touch" {
+		return
 	}
+	if c.countsUses() {
+		c.countUse(o)
+	}
+	o.SetAccess(uint32(c.now / 1e6))
 }
 
 // readAs is read for a key that must hold type t when it exists; bad is the error reply.
@@ -123,9 +127,14 @@ func (c *Call) writeAs(key string, t store.Type) (o *store.Object, bad *resp.Val
 // The object's own Expire becomes the key's.
 func (c *Call) put(key string, o *store.Object) {
 	o.SetAccess(uint32(c.now / 1e6))
-	isNew := c.db().Read(key) == nil
+	old := c.db().Read(key)
+	if old != nil {
+		o.SetFreq(old.Freq())
+	} else {
+		o.SetFreq(firstFreq)
+	}
 	c.db().Put(key, o)
-	if isNew {
+	if old == nil {
 		c.notify(eventNew, "new", key)
 	}
 }

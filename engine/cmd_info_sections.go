@@ -131,17 +131,19 @@ func infoClients(co *core, w *infoWriter) {
 	w.num("total_blocking_keys_on_nokey", co.waiters.countNoKey())
 }
 
-// infoMemory shows the memory of the whole process, as the Go runtime counts it.
+// infoMemory shows the memory that maxmemory goes by, and that of the whole process as the
+// Go runtime counts it.
 func infoMemory(co *core, w *infoWriter) {
 	use := readProcessMemory()
-	w.bytes("used_memory", uint64(use.allocated))
+	w.bytes("used_memory", uint64(co.memoryUsed()))
 	w.bytes("used_memory_rss", uint64(use.total))
 	w.bytes("used_memory_peak", uint64(use.peak))
 	w.num("number_of_cached_scripts", int64(len(co.scripts.bySHA)))
 	w.num("number_of_functions", co.functions.count())
 	w.num("number_of_libraries", int64(len(co.functions.libraries)))
 	w.bytes("maxmemory", uint64(co.set.maxMemory))
-	w.text("maxmemory_policy", "noeviction")
+	w.text("maxmemory_policy", co.policy().name)
+	w.zeros("mem_not_counted_for_evict")
 	w.zeros("mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves", "mem_cluster_links",
 		"mem_aof_buffer")
 	w.text("mem_allocator", "go")
@@ -183,7 +185,8 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("rejected_connections", st.rejectedConns)
 	w.zeros("sync_full", "sync_partial_ok", "sync_partial_err")
 	w.num("expired_keys", st.expiredKeys)
-	w.zeros("evicted_keys", "evicted_clients")
+	w.num("evicted_keys", st.evictedKeys)
+	w.zeros("evicted_clients")
 	w.num("evicted_scripts", st.evictedScripts)
 	w.zeros("total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	w.num("keyspace_hits", st.hits)

@@ -63,18 +63,26 @@ func objectEncoding(c *Call) resp.Value {
 
 // objectFreq: OBJECT FREQ key
 func objectFreq(c *Call) resp.Value {
-	if c.inspect() == nil {
+	o := c.inspect()
+	switch {
+	case o == nil:
 		return resp.Null
+	case !c.countsUses():
+		return resp.Err("ERR An LFU maxmemory policy is not selected, access frequency not tracked. " + adjustText)
 	}
-	return resp.Err("ERR An LFU maxmemory policy is not selected, access frequency not tracked. " +
-		"Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	return resp.Int(int64(c.decayedFreq(o)))
 }
+
+const adjustText = "Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 
 // objectIdletime: OBJECT IDLETIME key
 func objectIdletime(c *Call) resp.Value {
 	o := c.inspect()
-	if o == nil {
+	switch {
+	case o == nil:
 		return resp.Null
+	case c.countsUses():
+		return resp.Err("ERR An LFU maxmemory policy is selected, idle time not tracked. " + adjustText)
 	}
 	return resp.Int(max(0, c.now/1e6-int64(o.Access())))
 }

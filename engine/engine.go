@@ -47,6 +47,9 @@ type core struct {
 	saveFailed  bool   // the last BGSAVE
 	stalled     bool   // DEBUG SLEEP: no turn begins until the stall's deadline fires
 	closed      bool
+	memory      usedMemory
+	evicting    bool // keys are going, before the client's command runs
+	evictFrom   int  // the database that a random victim is looked for first
 	outOfMemory bool // when the client's current command began
 
 	sessions map[uint64]*Session

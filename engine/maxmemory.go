@@ -1,25 +1,19 @@
 package engine
 
-import (
-	"runtime/metrics"
+import "github.com/echomq/echomq-sim/luabridge"
 
-	"github.com/echomq/echomq-sim/luabridge"
-)
-
-// The policy is noeviction: above maxmemory the commands that may need more
-// memory are refused, nothing is removed.
-
-// checkMemory notes whether more memory is in use than maxmemory allows. It is
-// asked once before each command of a client, so that a script sees no change.
+// checkMemory makes room if more memory is in use than maxmemory allows, and notes
+// whether that failed: then what may need more is refused. It is asked once before each
+// command of a client, so that a script sees no change. Nothing goes during a pause.
 func (co *core) checkMemory() {
-	co.outOfMemory = co.set.maxMemory > 0 && heapInUse() > uint64(co.set.maxMemory)
-}
-
-// heapInUse is used_memory: of the whole process, garbage that was not collected yet included.
-func heapInUse() uint64 {
-	sample := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample[:])
-	return sample[0].Value.Uint64()
+	switch {
+	case co.set.maxMemory == 0:
+		co.outOfMemory = false
+	case co.pause.until != 0:
+		co.outOfMemory = co.memoryUsed() > co.set.maxMemory
+	default:
+		co.outOfMemory = !co.freeMemory()
+	}
 }
 
 // declaredFlags are the flags of the script or function that a request would run;

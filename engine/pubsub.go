@@ -122,7 +122,7 @@ func (co *core) publishTo(kind subKind, name string, message resp.Value) int64 {
 // deliver pushes a message, behind the reply of the command that the client runs
 // itself just now.
 func (s *Session) deliver(v resp.Value) {
-	if s.core.running == s {
+	if s.core.running == s && !s.core.evicting {
 		s.after = append(s.after, v)
 		return
 	}

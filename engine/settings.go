@@ -16,6 +16,10 @@ type settings struct {
 	maxClients       int
 	maxMemory        int64 // bytes, 0: no limit
 	busyReplyMs      int64
+	maxMemoryPolicy  int // in policies
+	maxMemorySamples int64
+	lfuLogFactor     int64
+	lfuDecayTime     int64 // minutes
 	trackingMaxKeys  int64 // 0 is no limit
 	protoMaxBulkLen  int64
 	enableDebug      string // yes, no or local
@@ -36,6 +40,9 @@ func newSettings(co *core) *settings {
 	return &settings{
 		requirePass:       co.cfg.Password,
 		maxClients:        10000,
+		maxMemorySamples:  5,
+		lfuLogFactor:      10,
+		lfuDecayTime:      1,
 		busyReplyMs:       5000,
 		trackingMaxKeys:   1_000_000,
 		protoMaxBulkLen:   512 << 20,

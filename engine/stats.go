@@ -11,6 +11,7 @@ type serverStats struct {
 	saves                      int64
 	keysLoaded, keysLoadedLate int64 // by the last load; those whose time had passed were left out
 	evictedScripts             int64
+	evictedKeys                int64
 	bytesIn, bytesOut          int64
 	denied                     [deniedChannel + 1]int64 // by what was denied
 }

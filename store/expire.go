@@ -124,3 +124,16 @@ func (db *DB) NextDeadline() (atMs int64, ok bool) {
 	d, ok := db.due.Min()
 	return d.at, ok
 }
+
+// Deadlines returns the number of deadlines: those of keys, and one for each hash that has
+// fields with deadlines.
+func (db *DB) Deadlines() int {
+	db.settle()
+	return db.due.Len()
+}
+
+// DeadlineAt returns whose deadline stands at an index in order of time. 0 <= i < db.Deadlines().
+func (db *DB) DeadlineAt(i int) (key string, field bool) {
+	d := db.due.At(i)
+	return d.key, d.field
+}
