@@ -33,7 +33,7 @@ func (a hashField) compare(b hashField) int { return strings.Compare(a.name, b.n
 // Up to these sizes a hash is packed: one that reports "listpack", so that its fields
 // keep the order of insertion as on a server, and one that reports "hashtable".
 const (
-	packListFields, packListBytes   = 512, 64 << 10
+	packListFields, packListBytes   = 512, 1 << 20
 	packTableFields, packTableBytes = 128, 16 << 10
 )
 
