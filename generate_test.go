@@ -224,7 +224,7 @@ func (g *generator) integer(name string) string {
 		return pick(g, "0", "1", "0", "1", "0", "1", "2")
 	case "cursor":
 		return "0"
-	case "seconds", "milliseconds":
+	case "seconds", "milliseconds", "ttl":
 		if g.r.IntN(4) == 0 {
 			return pick(g, "0", "-1", "9223372036854775807", "x")
 		}
