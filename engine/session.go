@@ -316,7 +316,7 @@ func (c *Client) Do(args ...string) resp.Value {
 	s, e := c.s, c.s.core.engine
 	e.lockForCommand()
 	defer e.unlock()
-	for s.held != nil && !s.closing && !e.core.closed {
+	for (s.held != nil || e.core.away) && !s.closing && !e.core.closed {
 		e.changed.Wait() // another goroutine's command on this client
 	}
 	if s.closing || s.gone || e.core.closed {
