@@ -186,6 +186,9 @@ func (e *Engine) begin() {
 func (e *Engine) unlock() {
 	e.core.endTracking()
 	e.core.arm()
+	if news := e.core.clusterNews(); news != nil {
+		e.core.cluster.link.spread(e, news)
+	}
 	e.mu.Unlock()
 }
 
