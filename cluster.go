@@ -20,7 +20,7 @@ type Cluster struct {
 }
 
 // NewCluster makes and starts a cluster of n nodes that share the slots equally. Each is
-// made with cfg, whose Clock must be nil, and with Seed one higher than the last one's. If cfg.Addr names a port the nodes
+// made with cfg, whose Clock and TLS must be nil, and with Seed one higher than the last one's. If cfg.Addr names a port the nodes
 // listen on that one and the following; else each picks a free one.
 func NewCluster(cfg Config, n int) (*Cluster, error) {
 	if n < 1 || n > maxClusterNodes {
@@ -31,6 +31,9 @@ func NewCluster(cfg Config, n int) (*Cluster, error) {
 	}
 	if cfg.Clock != nil {
 		return nil, errors.New("echomqsim: the nodes of a cluster go by the machine's clock")
+	}
+	if cfg.TLS != nil {
+		return nil, errors.New("echomqsim: the nodes of a cluster have no TLS, as MIGRATE has none")
 	}
 	cfg.Cluster = true
 	c := &Cluster{stopped: make([]bool, n)}

@@ -170,7 +170,7 @@ func testCluster(t *testing.T, n int) (*echomqsim.Cluster, []*echomqsim.Server) 
 	return c, c.Nodes()
 }
 
-// want fails unless a node answers so. @0, @1... stand for the nodes' addresses, #0, #1...
+// wantNode fails unless a node answers so. @0, @1... stand for the nodes' addresses, #0, #1...
 // for their IDs.
 func wantNode(t *testing.T, nodes []*echomqsim.Server, c *engine.Client, request, want string) {
 	t.Helper()
@@ -186,6 +186,59 @@ func wantNode(t *testing.T, nodes []*echomqsim.Server, c *engine.Client, request
 	}
 }
 
+// moveSlotSteps are requests to the nodes, T being the first one's host and port; node -1 is
+// a wait until all have heard.
+var moveSlotSteps = []struct {
+	node          int
+	request, want string
+}{
+	{0, "SET a 1", "-MOVED 15495 @2"},
+	{2, "SET a 1", "+OK"},
+	{2, "SET {a}2 2", "+OK"},
+	{2, "GET b", "-MOVED 3300 @0"},
+	{2, "MGET a b", "-CROSSSLOT Keys in request don't hash to the same slot"},
+	{0, "MULTI", "+OK"},
+	{0, "GET a", "-MOVED 15495 @2"},
+	{0, "EXEC", "-EXECABORT Transaction discarded because of previous errors."},
+	{0, "EVAL return(redis.pcall('get',ARGV[1])) 0 a", "-ERR Script attempted to access a non local key in a cluster node"},
+	{0, "ASKING", "+OK"},
+	{0, "GET a", "-MOVED 15495 @2"},
+	{0, "CLUSTER SETSLOT 15495 MIGRATING #2", "-ERR I'm not the owner of hash slot 15495"},
+	{2, "CLUSTER SETSLOT 15495 IMPORTING #0", "-ERR I'm already the owner of hash slot 15495"},
+	{2, "CLUSTER SETSLOT 15495 NODE #0", "-ERR Can't assign hashslot 15495 to a different node while I still hold keys for this hash slot."},
+	{0, "CLUSTER SETSLOT 15495 IMPORTING #2", "+OK"},
+	{2, "CLUSTER SETSLOT 15495 MIGRATING #0", "+OK"},
+	{2, "GET a", "$1"},
+	{2, "GET {a}3", "-ASK 15495 @0"},
+	{2, "MGET a {a}3", "-TRYAGAIN Multiple keys request during rehashing of slot"},
+	{2, "MGET {a}3 {a}4", "-ASK 15495 @0"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{0, "ASKING", "+OK"},
+	{0, "SET {a}3 3", "+OK"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{0, "ASKING", "+OK"},
+	{0, "MGET {a}3 a", "-TRYAGAIN Multiple keys request during rehashing of slot"},
+	{0, "ASKING", "+OK"},
+	{0, "MULTI", "+OK"},
+	{0, "GET {a}3", "+QUEUED"},
+	{0, "GET {a}3", "+QUEUED"},
+	{0, "EXEC", "*\n  $3\n  $3"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{2, "MIGRATE T a 0 5000 KEYS a", "-ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"},
+	{2, "MIGRATE T a 0 5000", "+OK"},
+	{2, "MIGRATE T {a}none 0 5000", "+NOKEY"},
+	{2, "GET a", "-ASK 15495 @0"},
+	{2, "MIGRATE T {a}2 0 5000", "+OK"},
+	{2, "CLUSTER COUNTKEYSINSLOT 15495", ":0"},
+	{0, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
+	{0, "MGET a {a}2 {a}3", "*\n  $1\n  $2\n  $3"},
+	{-1, "", ""},
+	{1, "GET a", "-MOVED 15495 @0"},
+	{2, "GET a", "-MOVED 15495 @0"},
+	{2, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
+	{0, "CLUSTER COUNTKEYSINSLOT 15495", ":3"},
+}
+
 // A slot moves from one node to another, as resharding tools do it. "a" is in slot 15495,
 // the last third's, "b" in 3300, the first one's.
 func TestClusterMoveSlot(t *testing.T) {
@@ -195,62 +248,12 @@ func TestClusterMoveSlot(t *testing.T) {
 		clients[i] = n.NewClient()
 	}
 	host, port, _ := net.SplitHostPort(nodes[0].Addr())
-	steps := []struct {
-		node          int
-		request, want string
-	}{
-		{0, "SET a 1", "-MOVED 15495 @2"},
-		{2, "SET a 1", "+OK"},
-		{2, "SET {a}2 2", "+OK"},
-		{2, "GET b", "-MOVED 3300 @0"},
-		{2, "MGET a b", "-CROSSSLOT Keys in request don't hash to the same slot"},
-		{0, "MULTI", "+OK"},
-		{0, "GET a", "-MOVED 15495 @2"},
-		{0, "EXEC", "-EXECABORT Transaction discarded because of previous errors."},
-		{0, "EVAL return(redis.pcall('get',ARGV[1])) 0 a", "-ERR Script attempted to access a non local key in a cluster node"},
-		{0, "ASKING", "+OK"},
-		{0, "GET a", "-MOVED 15495 @2"},
-		{0, "CLUSTER SETSLOT 15495 MIGRATING #2", "-ERR I'm not the owner of hash slot 15495"},
-		{2, "CLUSTER SETSLOT 15495 IMPORTING #0", "-ERR I'm already the owner of hash slot 15495"},
-		{2, "CLUSTER SETSLOT 15495 NODE #0", "-ERR Can't assign hashslot 15495 to a different node while I still hold keys for this hash slot."},
-		{0, "CLUSTER SETSLOT 15495 IMPORTING #2", "+OK"},
-		{2, "CLUSTER SETSLOT 15495 MIGRATING #0", "+OK"},
-		{2, "GET a", "$1"},
-		{2, "GET {a}3", "-ASK 15495 @0"},
-		{2, "MGET a {a}3", "-TRYAGAIN Multiple keys request during rehashing of slot"},
-		{2, "MGET {a}3 {a}4", "-ASK 15495 @0"},
-		{0, "GET {a}3", "-MOVED 15495 @2"},
-		{0, "ASKING", "+OK"},
-		{0, "SET {a}3 3", "+OK"},
-		{0, "GET {a}3", "-MOVED 15495 @2"},
-		{0, "ASKING", "+OK"},
-		{0, "MGET {a}3 a", "-TRYAGAIN Multiple keys request during rehashing of slot"},
-		{0, "ASKING", "+OK"},
-		{0, "MULTI", "+OK"},
-		{0, "GET {a}3", "+QUEUED"},
-		{0, "GET {a}3", "+QUEUED"},
-		{0, "EXEC", "*\n  $3\n  $3"},
-		{0, "GET {a}3", "-MOVED 15495 @2"},
-		{2, "MIGRATE " + host + " " + port + " a 0 5000 KEYS a", "-ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"},
-		{2, "MIGRATE " + host + " " + port + " a 0 5000", "+OK"},
-		{2, "MIGRATE " + host + " " + port + " {a}none 0 5000", "+NOKEY"},
-		{2, "GET a", "-ASK 15495 @0"},
-		{2, "MIGRATE " + host + " " + port + " {a}2 0 5000", "+OK"},
-		{2, "CLUSTER COUNTKEYSINSLOT 15495", ":0"},
-		{0, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
-		{0, "MGET a {a}2 {a}3", "*\n  $1\n  $2\n  $3"},
-		{-1, "", ""},
-		{1, "GET a", "-MOVED 15495 @0"},
-		{2, "GET a", "-MOVED 15495 @0"},
-		{2, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
-		{0, "CLUSTER COUNTKEYSINSLOT 15495", ":3"},
-	}
-	for _, s := range steps {
+	for _, s := range moveSlotSteps {
 		if s.node < 0 {
 			cluster.Settle()
 			continue
 		}
-		wantNode(t, nodes, clients[s.node], s.request, s.want)
+		wantNode(t, nodes, clients[s.node], strings.Replace(s.request, " T ", " "+host+" "+port+" ", 1), s.want)
 	}
 	for i, n := range nodes {
 		lines := strings.Split(strings.TrimSpace(n.Do("CLUSTER", "NODES").Str), "\n")
