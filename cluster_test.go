@@ -3,11 +3,17 @@ package echomqsim_test
 import (
 	"context"
 	"errors"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	echomqsim "github.com/echomq/echomq-sim"
 	"github.com/echomq/echomq-sim/echomq"
+	"github.com/echomq/echomq-sim/engine"
+	"github.com/echomq/echomq-sim/resp"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
@@ -144,4 +150,212 @@ func TestClusterLostSlot(t *testing.T) {
 	if v := srv.Do("SET", "a", "1"); v.IsErr() {
 		t.Error(v.Str)
 	}
+}
+
+// testCluster is a cluster of n nodes with a client of each.
+func testCluster(t *testing.T, n int) (*echomqsim.Cluster, []*echomqsim.Server) {
+	t.Helper()
+	c, err := echomqsim.NewCluster(echomqsim.Config{}, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, s := range c.Nodes() {
+			if err := s.Check(); err != nil {
+				t.Error(err)
+			}
+		}
+		c.Close()
+	})
+	return c, c.Nodes()
+}
+
+// wantNode fails unless a node answers so. @0, @1... stand for the nodes' addresses, #0, #1...
+// for their IDs.
+func wantNode(t *testing.T, nodes []*echomqsim.Server, c *engine.Client, request, want string) {
+	t.Helper()
+	var fill []string
+	for i, n := range nodes {
+		id := n.Do("CLUSTER", "MYID").Str
+		fill = append(fill, "@"+strconv.Itoa(i), n.Addr(), "#"+strconv.Itoa(i), id)
+	}
+	r := strings.NewReplacer(fill...)
+	v := c.Do(strings.Fields(r.Replace(request))...)
+	if got := strings.TrimRight(resp.Format(v), "\n"); got != r.Replace(want) {
+		t.Errorf("%s\n got: %s\nwant: %s", request, got, r.Replace(want))
+	}
+}
+
+// moveSlotSteps are requests to the nodes, T being the first one's host and port; node -1 is
+// a wait until all have heard.
+var moveSlotSteps = []struct {
+	node          int
+	request, want string
+}{
+	{0, "SET a 1", "-MOVED 15495 @2"},
+	{2, "SET a 1", "+OK"},
+	{2, "SET {a}2 2", "+OK"},
+	{2, "GET b", "-MOVED 3300 @0"},
+	{2, "MGET a b", "-CROSSSLOT Keys in request don't hash to the same slot"},
+	{0, "MULTI", "+OK"},
+	{0, "GET a", "-MOVED 15495 @2"},
+	{0, "EXEC", "-EXECABORT Transaction discarded because of previous errors."},
+	{0, "EVAL return(redis.pcall('get',ARGV[1])) 0 a", "-ERR Script attempted to access a non local key in a cluster node"},
+	{0, "ASKING", "+OK"},
+	{0, "GET a", "-MOVED 15495 @2"},
+	{0, "CLUSTER SETSLOT 15495 MIGRATING #2", "-ERR I'm not the owner of hash slot 15495"},
+	{2, "CLUSTER SETSLOT 15495 IMPORTING #0", "-ERR I'm already the owner of hash slot 15495"},
+	{2, "CLUSTER SETSLOT 15495 NODE #0", "-ERR Can't assign hashslot 15495 to a different node while I still hold keys for this hash slot."},
+	{0, "CLUSTER SETSLOT 15495 IMPORTING #2", "+OK"},
+	{2, "CLUSTER SETSLOT 15495 MIGRATING #0", "+OK"},
+	{2, "GET a", "$1"},
+	{2, "GET {a}3", "-ASK 15495 @0"},
+	{2, "MGET a {a}3", "-TRYAGAIN Multiple keys request during rehashing of slot"},
+	{2, "MGET {a}3 {a}4", "-ASK 15495 @0"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{0, "ASKING", "+OK"},
+	{0, "SET {a}3 3", "+OK"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{0, "ASKING", "+OK"},
+	{0, "MGET {a}3 a", "-TRYAGAIN Multiple keys request during rehashing of slot"},
+	{0, "ASKING", "+OK"},
+	{0, "MULTI", "+OK"},
+	{0, "GET {a}3", "+QUEUED"},
+	{0, "GET {a}3", "+QUEUED"},
+	{0, "EXEC", "*\n  $3\n  $3"},
+	{0, "GET {a}3", "-MOVED 15495 @2"},
+	{2, "MIGRATE T a 0 5000 KEYS a", "-ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"},
+	{2, "MIGRATE T a 0 5000", "+OK"},
+	{2, "MIGRATE T {a}none 0 5000", "+NOKEY"},
+	{2, "GET a", "-ASK 15495 @0"},
+	{2, "MIGRATE T {a}2 0 5000", "+OK"},
+	{2, "CLUSTER COUNTKEYSINSLOT 15495", ":0"},
+	{0, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
+	{0, "MGET a {a}2 {a}3", "*\n  $1\n  $2\n  $3"},
+	{-1, "", ""},
+	{1, "GET a", "-MOVED 15495 @0"},
+	{2, "GET a", "-MOVED 15495 @0"},
+	{2, "CLUSTER SETSLOT 15495 NODE #0", "+OK"},
+	{0, "CLUSTER COUNTKEYSINSLOT 15495", ":3"},
+}
+
+// A slot moves from one node to another, as resharding tools do it. "a" is in slot 15495,
+// the last third's, "b" in 3300, the first one's.
+func TestClusterMoveSlot(t *testing.T) {
+	cluster, nodes := testCluster(t, 3)
+	clients := make([]*engine.Client, 3)
+	for i, n := range nodes {
+		clients[i] = n.NewClient()
+	}
+	host, port, _ := net.SplitHostPort(nodes[0].Addr())
+	for _, s := range moveSlotSteps {
+		if s.node < 0 {
+			cluster.Settle()
+			continue
+		}
+		wantNode(t, nodes, clients[s.node], strings.Replace(s.request, " T ", " "+host+" "+port+" ", 1), s.want)
+	}
+	for i, n := range nodes {
+		lines := strings.Split(strings.TrimSpace(n.Do("CLUSTER", "NODES").Str), "\n")
+		ranges := 0
+		for _, l := range lines {
+			ranges += len(strings.Fields(l)) - 8
+		}
+		if len(lines) != 3 || ranges != 5 || strings.Count(strings.Join(lines, ""), "myself,") != 1 {
+			t.Errorf("CLUSTER NODES of node %d: %d ranges in\n%s", i, ranges, strings.Join(lines, "\n"))
+		}
+		if v := n.Do("CLUSTER", "SLOTS"); len(v.Elems) != 5 {
+			t.Errorf("CLUSTER SLOTS of node %d: %s", i, resp.Format(v))
+		}
+		if v := n.Do("CLUSTER", "SHARDS"); len(v.Elems) != 3 {
+			t.Errorf("CLUSTER SHARDS of node %d: %s", i, resp.Format(v))
+		}
+		for _, line := range []string{"cluster_state:ok", "cluster_known_nodes:3", "cluster_size:3", "cluster_current_epoch:4"} {
+			if info := n.Do("CLUSTER", "INFO").Str; !strings.Contains(info, line+"\r\n") {
+				t.Errorf("node %d: no %s in\n%s", i, line, info)
+			}
+		}
+	}
+	if err := cluster.Stop(1); err != nil {
+		t.Fatal(err)
+	}
+	nodes = []*echomqsim.Server{nodes[0], nodes[2]}
+	wantNode(t, nodes, clients[0], "GET a", "-CLUSTERDOWN The cluster is down")
+	if l := nodes[0].Do("CLUSTER", "NODES").Str; strings.Count(l, " master,fail ") != 1 {
+		t.Error(l)
+	}
+}
+
+// Clients of a cluster find all keys while slots move from node to node and back.
+func TestClusterGoRedisWhileSlotsMove(t *testing.T) {
+	_, nodes := testCluster(t, 3)
+	ctx := context.Background()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, MaxRedirects: 20})
+	defer client.Close()
+	const keys = 40
+	var stop atomic.Bool
+	done := make(chan int)
+	go func() {
+		rounds := 0
+		for !stop.Load() || rounds == 0 {
+			rounds++
+			for k := range keys {
+				if n, err := client.Incr(ctx, strconv.Itoa(k)).Result(); err != nil || int(n) != rounds {
+					t.Errorf("key %d: %d in round %d, %v", k, n, rounds, err)
+				}
+			}
+		}
+		done <- rounds
+	}()
+	for turn := range 3 {
+		for k := range keys {
+			key := strconv.Itoa(k)
+			slot := strconv.Itoa(echomq.Slot(key))
+			from := slices.IndexFunc(nodes, func(n *echomqsim.Server) bool {
+				v := n.Do("CLUSTER", "SETSLOT", slot, "MIGRATING", nodes[0].Do("CLUSTER", "MYID").Str)
+				n.Do("CLUSTER", "SETSLOT", slot, "STABLE")
+				return !v.IsErr()
+			})
+			to := (from + 1 + turn%2) % 3
+			moveSlot(t, nodes[from], nodes[to], slot)
+		}
+	}
+	stop.Store(true)
+	if rounds := <-done; rounds < 1 {
+		t.Error("no round")
+	}
+	for k := range keys {
+		if err := client.Get(ctx, strconv.Itoa(k)).Err(); err != nil {
+			t.Errorf("key %d: %v", k, err)
+		}
+	}
+}
+
+// moveSlot moves a slot with its keys.
+func moveSlot(t *testing.T, from, to *echomqsim.Server, slot string) {
+	t.Helper()
+	do := func(s *echomqsim.Server, args ...string) resp.Value {
+		v := s.Do(args...)
+		if v.IsErr() {
+			t.Errorf("%s: %s", args, v.Str)
+		}
+		return v
+	}
+	source, target := do(from, "CLUSTER", "MYID").Str, do(to, "CLUSTER", "MYID").Str
+	host, port, _ := net.SplitHostPort(to.Addr())
+	do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", source)
+	do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", target)
+	for {
+		keys := do(from, "CLUSTER", "GETKEYSINSLOT", slot, "10").Elems
+		if len(keys) == 0 {
+			break
+		}
+		args := []string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}
+		for _, k := range keys {
+			args = append(args, k.Str)
+		}
+		do(from, args...)
+	}
+	do(to, "CLUSTER", "SETSLOT", slot, "NODE", target)
+	do(from, "CLUSTER", "SETSLOT", slot, "NODE", target)
 }

@@ -69,6 +69,10 @@ func startWatch() stopwatch { return stopwatch{time.Now()} }
 
 func (w stopwatch) elapsed() time.Duration { return time.Since(w.start) }
 
+// ioDeadline is when I/O that begins now must be through. It is real time: the other end
+// of a connection has no other.
+func ioDeadline(timeout time.Duration) time.Time { return time.Now().Add(timeout) }
+
 // yield lets other goroutines run.
 func yield() { runtime.Gosched() }
 

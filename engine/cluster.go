@@ -1,45 +1,59 @@
 package engine
 
 import (
+	"fmt"
 	"net"
 	"slices"
 
 	"github.com/echomq/echomq-sim/resp"
 )
 
-// cluster is what this server, as a node of a cluster, knows: itself, the only node
-// that there is, and whose the slots are. A slot without a node makes the cluster fail.
+// cluster is what this server, as a node of a cluster, knows of the nodes, and of whose the
+// slots are. A slot without a node that is there makes the cluster fail.
 type cluster struct {
-	self     clusterNode
-	epoch    int64 // the cluster's; the node has one of its own
+	self     *clusterNode
+	nodes    []*clusterNode // all, by ID
+	epoch    int64          // the cluster's; each node has one of its own
 	owner    [slotCount]*clusterNode
 	assigned int
 	leaving  map[int]*clusterNode // slots on their way to a node
 	coming   map[int]*clusterNode // slots on their way from a node
+	link     *clusterLink         // to the other nodes' engines, nil if there are none
+	changed  bool                 // in this turn, in a way that the others must be told of
+	version  uint64               // of the news that they were told
 }
 
 // clusterNode is one node of a cluster.
 type clusterNode struct {
 	id, shard string // 40 hexadecimal digits
 	epoch     int64
+	slots     int
+	host      string // where the others' clients find it
+	port      int64
+	down      bool
+	heard     uint64 // the version of its latest news
 }
 
 // newCluster is a cluster of one node that has all slots.
 func (co *core) newCluster() *cluster {
-	cl := &cluster{self: clusterNode{id: co.hexID(2), shard: co.hexID(3)}}
+	self := &clusterNode{id: co.hexID(2), shard: co.hexID(3)}
+	cl := &cluster{self: self, nodes: []*clusterNode{self}}
 	cl.closeSlots()
 	for slot := range slotCount {
-		cl.assign(slot, &cl.self)
+		cl.assign(slot, self)
 	}
 	return cl
 }
 
 // assign gives a slot to a node, or takes it from its node if that is nil.
 func (cl *cluster) assign(slot int, to *clusterNode) {
-	if cl.owner[slot] != nil {
+	cl.changed = true
+	if from := cl.owner[slot]; from != nil {
+		from.slots--
 		cl.assigned--
 	}
 	if cl.owner[slot] = to; to != nil {
+		to.slots++
 		cl.assigned++
 	}
 }
@@ -50,41 +64,82 @@ func (cl *cluster) closeSlots() {
 }
 
 // ok reports whether the cluster serves requests.
-func (cl *cluster) ok() bool { return cl.assigned == slotCount }
+func (cl *cluster) ok() bool { return cl.assigned-cl.failed() == slotCount }
+
+// failed is the number of slots whose node is down.
+func (cl *cluster) failed() (n int) {
+	for _, node := range cl.nodes {
+		if node.down {
+			n += node.slots
+		}
+	}
+	return n
+}
 
 // node finds a node by its ID.
 func (cl *cluster) node(id string) *clusterNode {
-	if id == cl.self.id {
-		return &cl.self
+	for _, n := range cl.nodes {
+		if n.id == id {
+			return n
+		}
 	}
 	return nil
 }
 
 // size is the number of nodes that have slots.
-func (cl *cluster) size() int64 { return int64(min(cl.assigned, 1)) }
+func (cl *cluster) size() (n int64) {
+	for _, node := range cl.nodes {
+		n += int64(min(node.slots, 1))
+	}
+	return n
+}
 
-// ranges are the first and last slots of the node's ranges, in order.
-func (cl *cluster) ranges() (out [][2]int) {
-	for slot := range slotCount {
+// slotRange is a run of slots of the same node.
+type slotRange struct {
+	first, last int
+	owner       *clusterNode
+}
+
+// ranges are the runs of slots that have a node, in order.
+func (cl *cluster) ranges() (out []slotRange) {
+	for slot, owner := range cl.owner {
 		switch n := len(out); {
-		case cl.owner[slot] == nil:
-		case n > 0 && out[n-1][1] == slot-1:
-			out[n-1][1] = slot
+		case owner == nil:
+		case n > 0 && out[n-1].last == slot-1 && out[n-1].owner == owner:
+			out[n-1].last = slot
 		default:
-			out = append(out, [2]int{slot, slot})
+			out = append(out, slotRange{slot, slot, owner})
 		}
 	}
 	return out
 }
 
+// rangesOf are those of one node.
+func (cl *cluster) rangesOf(n *clusterNode) []slotRange {
+	return slices.DeleteFunc(cl.ranges(), func(r slotRange) bool { return r.owner != n })
+}
+
 // bumpEpoch moves the node's epoch ahead of the cluster's. It reports whether that was needed.
 func (cl *cluster) bumpEpoch() bool {
-	if cl.self.epoch != 0 && cl.self.epoch == max(cl.epoch, cl.self.epoch) {
+	newest := cl.epoch
+	for _, n := range cl.nodes {
+		newest = max(newest, n.epoch)
+	}
+	if cl.self.epoch != 0 && cl.self.epoch == newest && cl.link.newestEpoch() <= newest {
 		return false
 	}
-	cl.epoch++
+	cl.epoch = cl.link.nextEpoch(newest)
 	cl.self.epoch = cl.epoch
+	cl.changed = true
 	return true
+}
+
+// endpointOf is where the cluster's clients find a node.
+func (co *core) endpointOf(n *clusterNode) (host string, port int64) {
+	if n == co.cluster.self {
+		return co.endpoint()
+	}
+	return n.host, n.port
 }
 
 // endpoint is where the cluster's clients find this node: the address that is
@@ -118,16 +173,19 @@ const (
 	redirectCross             // its keys are in different slots
 	redirectUnbound           // its slot has no node
 	redirectDown              // some other slot has none
-	redirectUnstable          // some of its keys have left already
+	redirectUnstable          // some of its keys have left already, or are still to come
+	redirectMoved             // its slot is another node's
+	redirectAsk               // its keys have left already
 )
 
-// route finds the slot of the keys of some requests, -1 if they have none, and
-// whether they can be served.
-func (co *core) route(requests ...queued) (slot int, why redirect) {
+// route finds the slot of the keys of some requests, -1 if they have none, and whether
+// they can be served: asking tells that a node has sent the client here.
+func (co *core) route(asking bool, requests ...queued) (slot int, why redirect) {
 	cl := co.cluster
 	slot = -1
-	leaving, channels := false, false
+	leaving, coming, channels, several := false, false, false, false
 	missing, present := 0, 0
+	first := ""
 	for _, q := range requests {
 		channels = channels || q.spec.Flags&PubSub != 0
 		for _, ref := range q.spec.slotKeys(q.args) {
@@ -136,10 +194,13 @@ func (co *core) route(requests ...queued) (slot int, why redirect) {
 			case slot < 0 && cl.owner[at] == nil:
 				return at, redirectUnbound
 			case slot < 0:
-				slot, leaving = at, cl.leaving[at] != nil
+				slot, first = at, key
+				leaving = cl.owner[at] == cl.self && cl.leaving[at] != nil
+				coming = !leaving && cl.coming[at] != nil
 			case slot != at:
 				return slot, redirectCross
 			}
+			several = several || key != first
 			if o := co.dbs[0].Read(key); o == nil || co.expired(o) {
 				missing++
 			} else {
@@ -147,15 +208,24 @@ func (co *core) route(requests ...queued) (slot int, why redirect) {
 			}
 		}
 	}
-	switch {
-	case slot < 0 || channels: // these stay as long as the slot does
-		return slot, redirectNone
-	case !cl.ok():
-		return slot, redirectDown
-	case leaving && missing > 0 && present > 0:
-		return slot, redirectUnstable
+	if channels { // these stay as long as the slot does
+		missing = 0
 	}
-	return slot, redirectNone // with keys that are not here, too: there is no other node to ask
+	switch open := leaving || coming; {
+	case slot < 0:
+		return slot, redirectNone
+	case !channels && !cl.ok():
+		return slot, redirectDown
+	case open && requests[0].spec.Name == "migrate": // which is how the keys move
+		return slot, redirectNone
+	case leaving && missing > 0 && present > 0, coming && asking && several && missing > 0:
+		return slot, redirectUnstable
+	case leaving && missing > 0 && cl.leaving[slot] != cl.self:
+		return slot, redirectAsk
+	case cl.owner[slot] != cl.self && !(coming && asking):
+		return slot, redirectMoved
+	}
+	return slot, redirectNone
 }
 
 // clusterGate refuses what belongs to another node, or to several.
@@ -169,15 +239,29 @@ func (s *Session) clusterGate(spec *Spec, args []string) *reject {
 		}
 		requests = s.multi.queue
 	}
-	slot, why := co.route(requests...)
+	slot, why := co.route(s.asking > 0 || spec.Flags&Asking != 0, requests...)
 	s.slot = slot
 	if why == redirectNone {
 		return nil
 	}
-	return &reject{conn: redirectTexts[why], redirects: true}
+	return &reject{conn: co.redirectText(why, slot), redirects: true}
 }
 
-// redirectTexts are the answers to clients.
+// redirectText is the answer to a client.
+func (co *core) redirectText(why redirect, slot int) string {
+	word, node := "MOVED", co.cluster.owner[slot]
+	switch why {
+	case redirectAsk:
+		word, node = "ASK", co.cluster.leaving[slot]
+	case redirectMoved:
+	default:
+		return redirectTexts[why]
+	}
+	host, port := co.endpointOf(node)
+	return fmt.Sprintf("%s %d %s:%d", word, slot, host, port)
+}
+
+// redirectTexts are the answers that name no node.
 var redirectTexts = [...]string{
 	redirectCross:    "CROSSSLOT Keys in request don't hash to the same slot",
 	redirectUnbound:  "CLUSTERDOWN Hash slot not served",
@@ -188,13 +272,15 @@ var redirectTexts = [...]string{
 // scriptClusterGate is clusterGate for a command of a script. What the keys that it was
 // given don't tell shows only here.
 func (co *core) scriptClusterGate(run *scriptRun, spec *Spec, args []string) *reject {
-	slot, why := co.route(queued{spec, args})
+	slot, why := co.route(run.caller.asking > 0 || spec.Flags&Asking != 0, queued{spec, args})
 	text := ""
 	switch why {
 	case redirectCross:
 		text = "Command '" + spec.Name + "' in script attempted to access keys that don't hash to the same slot"
 	case redirectUnbound:
 		text = "Script attempted to access a slot not served"
+	case redirectMoved, redirectAsk:
+		text = "Script attempted to access a non local key in a cluster node"
 	case redirectDown:
 		text = "Script attempted to execute a command while the cluster is down"
 	case redirectUnstable:
@@ -227,9 +313,10 @@ var (
 
 // slotsChanged lets clients know that wait for keys or messages of slots that have gone.
 func (co *core) slotsChanged() {
+	cl := co.cluster
 	var gone []string
 	for _, name := range co.subs[subShard].names {
-		if co.cluster.owner[slotOf(name)] == nil {
+		if cl.owner[slotOf(name)] != cl.self {
 			gone = append(gone, name)
 		}
 	}
@@ -238,12 +325,20 @@ func (co *core) slotsChanged() {
 			s.deliver(s.unsubscribe(subShard, name))
 		}
 	}
-	if co.cluster.ok() {
-		return
-	}
+	ok := cl.ok()
 	for _, s := range co.clients() {
-		if s.isBlocked() {
-			s.release(resp.Err(redirectTexts[redirectDown]))
+		if !s.isBlocked() {
+			continue
+		}
+		why := redirectNone
+		switch {
+		case !ok:
+			why = redirectDown
+		case s.slot >= 0 && cl.owner[s.slot] != cl.self && cl.coming[s.slot] == nil:
+			why = redirectMoved // there is an owner, as all is well
+		}
+		if why != redirectNone {
+			s.release(resp.Err(co.redirectText(why, max(s.slot, 0))))
 		}
 	}
 }

@@ -106,7 +106,8 @@ func asking(c *Call) resp.Value {
 	if c.cluster == nil {
 		return errNoCluster
 	}
-	return resp.OK // it lets in requests for slots that are on their way here: from no other node
+	c.Sess.asking = 2 // for this command and the next one
+	return resp.OK
 }
 
 // readonly: READONLY
@@ -128,7 +129,20 @@ func clusterMyID(c *Call) resp.Value { return resp.Bulk(c.cluster.self.id) }
 func clusterMyShardID(c *Call) resp.Value { return resp.Bulk(c.cluster.self.shard) }
 
 // clusterLinks: CLUSTER LINKS
-func clusterLinks(*Call) resp.Value { return resp.Array() } // to no other node
+func clusterLinks(c *Call) resp.Value {
+	var out []resp.Value
+	for _, n := range c.cluster.nodes {
+		if n == c.cluster.self || n.down {
+			continue
+		}
+		for _, direction := range []string{"to", "from"} {
+			out = append(out, resp.Map(resp.Bulk("direction"), resp.Bulk(direction), resp.Bulk("node"), resp.Bulk(n.id),
+				resp.Bulk("create-time"), resp.Int(c.startTime/1000), resp.Bulk("events"), resp.Bulk("r"),
+				resp.Bulk("send-buffer-allocated"), resp.Zero, resp.Bulk("send-buffer-used"), resp.Zero))
+		}
+	}
+	return resp.Array(out...)
+}
 
 // clusterKeySlot: CLUSTER KEYSLOT key
 func clusterKeySlot(c *Call) resp.Value { return resp.Int(int64(slotOf(c.Args[2]))) }
@@ -140,59 +154,95 @@ func clusterInfo(c *Call) resp.Value {
 		state = "ok"
 	}
 	return resp.Verbatim(fmt.Sprintf("cluster_state:%s\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%d\r\n"+
-		"cluster_slots_pfail:0\r\ncluster_slots_fail:0\r\ncluster_known_nodes:1\r\ncluster_size:%d\r\n"+
+		"cluster_slots_pfail:0\r\ncluster_slots_fail:%d\r\ncluster_known_nodes:%d\r\ncluster_size:%d\r\n"+
 		"cluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\ncluster_stats_messages_sent:0\r\n"+
 		"cluster_stats_messages_received:0\r\ntotal_cluster_links_buffer_limit_exceeded:0\r\n",
-		state, cl.assigned, cl.assigned, cl.size(), cl.epoch, cl.self.epoch))
+		state, cl.assigned, cl.assigned-cl.failed(), cl.failed(), len(cl.nodes), cl.size(), cl.epoch, cl.self.epoch))
 }
 
 // clusterNodes: CLUSTER NODES
 func clusterNodes(c *Call) resp.Value {
 	cl := c.cluster
-	host, port := c.endpoint()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s:%d@%d myself,master - 0 0 %d connected", cl.self.id, host, port, port+10000, cl.self.epoch)
-	for _, r := range cl.ranges() {
-		b.WriteString(" " + strconv.Itoa(r[0]))
-		if r[1] > r[0] {
-			b.WriteString("-" + strconv.Itoa(r[1]))
+	for _, n := range cl.nodes {
+		c.writeNode(&b, n)
+	}
+	return resp.Verbatim(b.String())
+}
+
+// writeNode writes the line of a node.
+func (c *Call) writeNode(b *strings.Builder, n *clusterNode) {
+	cl := c.cluster
+	host, port := c.endpointOf(n)
+	flags, pong, state := "myself,master", int64(0), "connected"
+	if n != cl.self {
+		flags, pong = "master", c.ms()
+	}
+	if n.down {
+		flags, state = "master,fail", "disconnected"
+	}
+	fmt.Fprintf(b, "%s %s:%d@%d %s - 0 %d %d %s", n.id, host, port, port+10000, flags, pong, n.epoch, state)
+	for _, r := range cl.rangesOf(n) {
+		b.WriteString(" " + strconv.Itoa(r.first))
+		if r.last > r.first {
+			b.WriteString("-" + strconv.Itoa(r.last))
 		}
 	}
+	if n == cl.self {
+		cl.writeOpenSlots(b)
+	}
+	b.WriteByte('\n')
+}
+
+// writeOpenSlots writes which slots are on their way.
+func (cl *cluster) writeOpenSlots(b *strings.Builder) {
 	for slot := range slotCount {
 		if n := cl.leaving[slot]; n != nil {
-			fmt.Fprintf(&b, " [%d->-%s]", slot, n.id)
+			fmt.Fprintf(b, " [%d->-%s]", slot, n.id)
 		} else if n := cl.coming[slot]; n != nil {
-			fmt.Fprintf(&b, " [%d-<-%s]", slot, n.id)
+			fmt.Fprintf(b, " [%d-<-%s]", slot, n.id)
 		}
 	}
-	return resp.Verbatim(b.String() + "\n")
 }
 
 // clusterSlots: CLUSTER SLOTS
 func clusterSlots(c *Call) resp.Value {
-	host, port := c.endpoint()
-	node := resp.Array(resp.Bulk(host), resp.Int(port), resp.Bulk(c.cluster.self.id), resp.Map())
 	var out []resp.Value
 	for _, r := range c.cluster.ranges() {
-		out = append(out, resp.Array(resp.Int(int64(r[0])), resp.Int(int64(r[1])), node))
+		host, port := c.endpointOf(r.owner)
+		node := resp.Array(resp.Bulk(host), resp.Int(port), resp.Bulk(r.owner.id), resp.Map())
+		out = append(out, resp.Array(resp.Int(int64(r.first)), resp.Int(int64(r.last)), node))
 	}
 	return resp.Array(out...)
 }
 
 // clusterShards: CLUSTER SHARDS
 func clusterShards(c *Call) resp.Value {
-	var slots []resp.Value
-	for _, r := range c.cluster.ranges() {
-		slots = append(slots, resp.Int(int64(r[0])), resp.Int(int64(r[1])))
+	var out []resp.Value
+	for _, n := range c.cluster.nodes {
+		out = append(out, c.shard(n))
 	}
-	host, port := c.endpoint()
-	node := []resp.Value{resp.Bulk("id"), resp.Bulk(c.cluster.self.id)}
+	return resp.Array(out...)
+}
+
+// shard is a node with its slots: none has replicas.
+func (c *Call) shard(n *clusterNode) resp.Value {
+	var slots []resp.Value
+	for _, r := range c.cluster.rangesOf(n) {
+		slots = append(slots, resp.Int(int64(r.first)), resp.Int(int64(r.last)))
+	}
+	health := "online"
+	if n.down {
+		health = "fail"
+	}
+	host, port := c.endpointOf(n)
+	node := []resp.Value{resp.Bulk("id"), resp.Bulk(n.id)}
 	if port != 0 {
 		node = append(node, resp.Bulk("port"), resp.Int(port))
 	}
 	node = append(node, resp.Bulk("ip"), resp.Bulk(host), resp.Bulk("endpoint"), resp.Bulk(host), resp.Bulk("role"), resp.Bulk("master"),
-		resp.Bulk("replication-offset"), resp.Zero, resp.Bulk("health"), resp.Bulk("online"))
-	return resp.Array(resp.Map(resp.Bulk("slots"), resp.Array(slots...), resp.Bulk("nodes"), resp.Array(resp.Map(node...))))
+		resp.Bulk("replication-offset"), resp.Zero, resp.Bulk("health"), resp.Bulk(health))
+	return resp.Map(resp.Bulk("slots"), resp.Array(slots...), resp.Bulk("nodes"), resp.Array(resp.Map(node...)))
 }
 
 // clusterReplicas: CLUSTER REPLICAS node-id
@@ -286,7 +336,7 @@ func (c *Call) slotStats(first, last int) (out []slotStat) {
 		return true
 	})
 	for slot := first; slot <= last; slot++ {
-		if c.cluster.owner[slot] != nil {
+		if c.cluster.owner[slot] == c.cluster.self {
 			out = append(out, slotStat{slot, counts[slot]})
 		}
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/echomq/echomq-sim/resp"
 )
@@ -58,7 +60,7 @@ var clusterSlotCommands = []Spec{
 }
 
 // clusterAddSlots: CLUSTER ADDSLOTS slot [slot ...]
-func clusterAddSlots(c *Call) resp.Value { return c.eachSlot(&c.cluster.self) }
+func clusterAddSlots(c *Call) resp.Value { return c.eachSlot(c.cluster.self) }
 
 // clusterDelSlots: CLUSTER DELSLOTS slot [slot ...]
 func clusterDelSlots(c *Call) resp.Value { return c.eachSlot(nil) }
@@ -82,7 +84,7 @@ func (c *Call) eachSlot(to *clusterNode) resp.Value {
 }
 
 // clusterAddSlotsRange: CLUSTER ADDSLOTSRANGE start-slot end-slot [start-slot end-slot ...]
-func clusterAddSlotsRange(c *Call) resp.Value { return c.eachSlotRange(&c.cluster.self) }
+func clusterAddSlotsRange(c *Call) resp.Value { return c.eachSlotRange(c.cluster.self) }
 
 // clusterDelSlotsRange: CLUSTER DELSLOTSRANGE start-slot end-slot [start-slot end-slot ...]
 func clusterDelSlotsRange(c *Call) resp.Value { return c.eachSlotRange(nil) }
@@ -170,10 +172,11 @@ func clusterReset(c *Call) resp.Value {
 	}
 	c.cluster.closeSlots()
 	c.dropSlots()
+	c.cluster.nodes = []*clusterNode{c.cluster.self}
 	if hard {
 		c.resets++
 		c.cluster.epoch = 0
-		c.cluster.self = clusterNode{id: c.hexID(2 * (c.resets + 1)), shard: c.hexID(2*(c.resets+1) + 1)}
+		*c.cluster.self = clusterNode{id: c.hexID(2 * (c.resets + 1)), shard: c.hexID(2*(c.resets+1) + 1)}
 	}
 	return resp.OK
 }
@@ -198,7 +201,7 @@ func clusterSetEpoch(c *Call) resp.Value {
 	case c.cluster.self.epoch != 0:
 		return resp.Err("ERR Node config epoch is already non-zero")
 	}
-	c.cluster.self.epoch = epoch
+	c.cluster.self.epoch, c.cluster.changed = epoch, true
 	c.cluster.epoch = max(c.cluster.epoch, epoch)
 	return resp.OK
 }
@@ -216,18 +219,39 @@ func clusterFailover(c *Call) resp.Value {
 
 // clusterForget: CLUSTER FORGET node-id
 func clusterForget(c *Call) resp.Value {
-	if c.cluster.node(c.Args[2]) == nil {
+	cl := c.cluster
+	n := cl.node(c.Args[2])
+	switch n {
+	case nil:
 		return unknownNode(c.Args[2])
+	case cl.self:
+		return resp.Err("ERR I tried hard but I can't forget myself...")
 	}
-	return resp.Err("ERR I tried hard but I can't forget myself...")
+	for slot, owner := range cl.owner {
+		if owner == n {
+			cl.assign(slot, nil)
+		}
+	}
+	here := func(_ int, other *clusterNode) bool { return other == n }
+	maps.DeleteFunc(cl.leaving, here)
+	maps.DeleteFunc(cl.coming, here)
+	cl.nodes = slices.DeleteFunc(cl.nodes, func(other *clusterNode) bool { return other == n })
+	c.slotsChanged()
+	return resp.OK
 }
 
 // clusterReplicate: CLUSTER REPLICATE node-id
 func clusterReplicate(c *Call) resp.Value {
-	if c.cluster.node(c.Args[2]) == nil {
+	cl := c.cluster
+	switch n := cl.node(c.Args[2]); {
+	case n == nil:
 		return unknownNode(c.Args[2])
+	case n == cl.self:
+		return resp.Err("ERR Can't replicate myself")
+	case cl.self.slots > 0 || c.dbs[0].Len() > 0:
+		return resp.Err("ERR To set a master the node must be empty and without assigned slots.")
 	}
-	return resp.Err("ERR Can't replicate myself")
+	return resp.Err("ERR There are no replicas in this cluster")
 }
 
 // clusterSetSlot: CLUSTER SETSLOT slot <IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE> [TIMEOUT timeout]
@@ -257,10 +281,11 @@ func clusterSetSlot(c *Call) resp.Value {
 			delete(cl.leaving, slot)
 		}
 		cl.assign(slot, node)
-		if cl.coming[slot] != nil {
+		if node == cl.self && cl.coming[slot] != nil {
 			delete(cl.coming, slot)
 			cl.bumpEpoch()
 		}
+		c.slotsChanged()
 	}
 	return resp.OK
 }
@@ -271,7 +296,7 @@ func (c *Call) setSlotNode(slot int) (*clusterNode, *resp.Value) {
 		v := resp.Err(oneLine(text))
 		return nil, &v
 	}
-	mine := c.cluster.owner[slot] != nil
+	mine := c.cluster.owner[slot] == c.cluster.self
 	migrating, importing := c.is(3, "migrating"), c.is(3, "importing")
 	switch {
 	case c.is(3, "stable"):
@@ -290,6 +315,8 @@ func (c *Call) setSlotNode(slot int) (*clusterNode, *resp.Value) {
 	case node == nil:
 		v := unknownNode(c.Args[4])
 		return nil, &v
+	case c.is(3, "node") && mine && node != c.cluster.self && c.countKeys(slot) > 0:
+		return fail(fmt.Sprintf("ERR Can't assign hashslot %d to a different node while I still hold keys for this hash slot.", slot))
 	}
 	return node, nil
 }

@@ -20,6 +20,13 @@ var dumpCommands = []Spec{
 		Summary: "Creates a key from the serialized representation of a value.",
 		History: []string{"3.0.0 Added the `REPLACE` modifier.", "5.0.0 Added the `ABSTTL` modifier.", "5.0.0 Added the `IDLETIME` and `FREQ` options."},
 		Args:    `key:k#0 ttl:i serialized-value replace:t=REPLACE@3.0.0? absttl:t=ABSTTL@5.0.0? seconds:i=IDLETIME@5.0.0? frequency:i=FREQ@5.0.0?`},
+	{Name: "restore-asking", Arity: -4, Flags: Write | DenyOOM | Asking, ACL: []string{"dangerous", "keyspace"},
+		Keys: keys(key1(OW | Update)), run: restore,
+		Group: "server", Since: "3.0.0", Complexity: "O(1) to create the new key and additional O(N*M) to reconstruct the serialized value, where N is the number of objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).",
+		Summary:  "An internal command for migrating keys in a cluster.",
+		DocFlags: []string{"syscmd"},
+		History:  []string{"3.0.0 Added the `REPLACE` modifier.", "5.0.0 Added the `ABSTTL` modifier.", "5.0.0 Added the `IDLETIME` and `FREQ` options."},
+		Args:     `key:k#0 ttl:i serialized-value replace:t=REPLACE@3.0.0? absttl:t=ABSTTL@5.0.0? seconds:i=IDLETIME@5.0.0? frequency:i=FREQ@5.0.0?`},
 }
 
 // dump: DUMP key
@@ -46,7 +53,7 @@ type restoreOptions struct {
 	idle, freq      int64 // -1 if not given
 }
 
-// restore: RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
+// restore: RESTORE | RESTORE-ASKING key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
 func restore(c *Call) resp.Value {
 	opt, bad := c.restoreOptions()
 	if bad != nil {

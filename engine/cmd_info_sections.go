@@ -194,8 +194,9 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("pubsub_channels", int64(len(co.subs[subChannel].names)))
 	w.num("pubsub_patterns", int64(len(co.subs[subPattern].names)))
 	w.num("pubsubshard_channels", int64(len(co.subs[subShard].names)))
-	w.zeros("latest_fork_usec", "total_forks",
-		"migrate_cached_sockets", "slave_expires_tracked_keys")
+	w.zeros("latest_fork_usec", "total_forks")
+	w.num("migrate_cached_sockets", int64(len(co.targets.list)))
+	w.zeros("slave_expires_tracked_keys")
 	w.num("tracking_total_keys", int64(len(co.tracking.names)))
 	w.num("tracking_total_items", int64(co.tracking.items))
 	w.num("tracking_total_prefixes", int64(len(co.tracking.prefixes)))

@@ -72,6 +72,8 @@ func (s *Spec) hides(args []string, i int) bool {
 	switch s.Name {
 	case "auth":
 		return len(args) <= 3 && i > 0
+	case "migrate":
+		return migrateHides(args, i)
 	case "hello":
 		if n, ok := parseInt(args[min(1, len(args)-1)]); !ok || n != 2 && n != 3 {
 			return false

@@ -32,6 +32,8 @@ func TestMonitor(t *testing.T) {
 	want(from + ` "AUTH" "(redacted)"`)
 	c.get("HELLO", "3", "SETNAME", "n", "AUTH", "u", "pw")
 	want(from + ` "HELLO" "3" "SETNAME" "n" "AUTH" "(redacted)" "(redacted)"`)
+	c.get("MIGRATE", "h", "1", "", "0", "9", "auth", "pw", "COPY", "AUTH2", "u", "pw", "KEYS", "AUTH", "none")
+	want(from + ` "MIGRATE" "h" "1" "" "0" "9" "auth" "(redacted)" "COPY" "AUTH2" "(redacted)" "(redacted)" "KEYS" "AUTH" "none"`)
 	c.get("EVAL", "redis.call('select', 7) return redis.call('get', 'k')", "0")
 	want(from + ` "EVAL" "redis.call('select', 7) return redis.call('get', 'k')" "0"`)
 	want(`[7 lua] "select" "7"`)

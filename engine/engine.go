@@ -46,6 +46,7 @@ type core struct {
 	lastSave    int64  // Unix microseconds
 	saveFailed  bool   // the last BGSAVE
 	stalled     bool   // DEBUG SLEEP: no turn begins until the stall's deadline fires
+	away        bool   // a command does I/O: no turn begins until it is through
 	closed      bool
 	memory      usedMemory
 	evicting    bool // keys are going, before the client's command runs
@@ -72,6 +73,7 @@ type core struct {
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
 	lastCall      *Spec        // the command that ran last; its time is not booked yet
 	cursors       cursorTable
+	targets       migrateTargets
 	builtin       *Client    // Engine.Do's
 	monitors      []*Session // in the order in which they came
 	pause         pause
@@ -131,6 +133,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Cluster {
 		co.cluster = co.newCluster()
 	}
+	co.targets = newMigrateTargets()
 	co.tick()
 	co.startTime, co.lastSave = co.now, co.now
 	return e, nil
@@ -142,7 +145,7 @@ const maxReusedElems = 128
 // lock begins a turn: alone, and not while DEBUG SLEEP stalls the server.
 func (e *Engine) lock() {
 	e.mu.Lock()
-	for (e.core.stalled || e.core.busy) && !e.core.closed {
+	for (e.core.stalled || e.core.away || e.core.busy) && !e.core.closed {
 		e.changed.Wait()
 	}
 	e.begin()
@@ -152,25 +155,26 @@ func (e *Engine) lock() {
 // gets in while a script is busy, to be told so by the gates.
 func (e *Engine) lockForCommand() {
 	e.mu.Lock()
-	for e.core.stalled && !e.core.closed {
+	for (e.core.stalled || e.core.away) && !e.core.closed {
 		e.changed.Wait()
 	}
 	e.begin()
 }
 
 // lockForTime takes the lock for what time itself brings about: it gets in while
-// the server is stalled, to end that, but not into a busy script's turn.
+// the server is stalled, to end that, but not into the turn of a busy script or of a
+// command that does I/O.
 func (e *Engine) lockForTime() {
 	e.mu.Lock()
-	for e.core.busy && !e.core.closed {
+	for (e.core.away || e.core.busy) && !e.core.closed {
 		e.changed.Wait()
 	}
 }
 
 // begin samples the time and lets happen what fell due before this turn; inside
-// a busy script's turn time stands still.
+// the turn of a busy script, or of I/O that is not through, time stands still.
 func (e *Engine) begin() {
-	if e.core.busy {
+	if e.core.busy || e.core.away {
 		return
 	}
 	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
@@ -182,6 +186,9 @@ func (e *Engine) begin() {
 func (e *Engine) unlock() {
 	e.core.endTracking()
 	e.core.arm()
+	if news := e.core.clusterNews(); news != nil {
+		e.core.cluster.link.spread(e, news)
+	}
 	e.mu.Unlock()
 }
 
@@ -365,6 +372,7 @@ func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.core.closed = true
+	e.core.targets.stop()
 	e.core.arm()
 	e.changed.Broadcast()
 }

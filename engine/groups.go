@@ -21,6 +21,7 @@ func commandGroups() [][]Spec {
 		keyCommands,
 		expireCommands,
 		dumpCommands,
+		migrateCommands,
 		scanCommands,
 		objectCommands,
 		memoryCommands,

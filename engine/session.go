@@ -32,6 +32,7 @@ type Session struct {
 	noTouch   bool
 	track     clientTracking
 	readOnly  bool // READONLY
+	asking    int  // a node sent it here: 2 while ASKING itself runs, 1 for the next command
 	slot      int  // of the current command's keys, -1 for none; on a cluster only
 	noEvict   bool
 	monitor   bool
@@ -186,6 +187,9 @@ func (s *Session) process(args []string) {
 	co.running = nil
 	co.tick()
 	co.charge(started)
+	if s.asking > 0 && s.multi == nil {
+		s.asking--
+	}
 	if s.track.caching && s.multi == nil && s.lastCmd != nil && !strings.HasPrefix(s.lastCmd.Name, "client") {
 		s.track.caching = false
 	}
@@ -316,7 +320,7 @@ func (c *Client) Do(args ...string) resp.Value {
 	s, e := c.s, c.s.core.engine
 	e.lockForCommand()
 	defer e.unlock()
-	for s.held != nil && !s.closing && !e.core.closed {
+	for (s.held != nil || e.core.away) && !s.closing && !e.core.closed {
 		e.changed.Wait() // another goroutine's command on this client
 	}
 	if s.closing || s.gone || e.core.closed {

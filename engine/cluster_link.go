@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/echomq/echomq-sim/store"
+)
+
+// clusterLink connects the engines of a cluster. What one engine tells the others reaches
+// them in turns of their own, so that no turn waits for another engine.
+type clusterLink struct {
+	engines []*Engine
+
+	mu       sync.Mutex
+	idle     *sync.Cond // underWay is 0
+	underWay int
+	epoch    int64 // the newest of all nodes
+}
+
+// clusterNews is what a node tells the others of itself.
+type clusterNews struct {
+	node    clusterNode
+	epoch   int64 // the cluster's
+	version uint64
+	owns    []bool // by slot
+}
+
+// JoinCluster makes one cluster of engines that are each a cluster's only node, with IDs of
+// their own, and listen already. The slots are divided equally, in order. The function that
+// it returns waits until nothing is under way from one to another any more.
+func JoinCluster(engines []*Engine) (settle func(), err error) {
+	link := &clusterLink{engines: engines, epoch: int64(len(engines))}
+	link.idle = sync.NewCond(&link.mu)
+	var nodes []clusterNode
+	for i, e := range engines {
+		n, ok := e.describe(int64(i + 1))
+		if !ok {
+			return nil, errors.New("engine: not a node of a cluster")
+		}
+		if slices.ContainsFunc(nodes, func(other clusterNode) bool { return other.id == n.id }) {
+			return nil, errors.New("engine: two nodes of a cluster have the same seed")
+		}
+		nodes = append(nodes, n)
+	}
+	for i, e := range engines {
+		e.join(link, nodes, i)
+	}
+	return link.settle, nil
+}
+
+// describe is the engine's node as the others see it.
+func (e *Engine) describe(epoch int64) (n clusterNode, ok bool) {
+	e.lock()
+	defer e.unlock()
+	co := &e.core
+	if co.cluster == nil {
+		return n, false
+	}
+	host, port := co.endpoint()
+	return clusterNode{id: co.cluster.self.id, shard: co.cluster.self.shard, epoch: epoch, host: host, port: port}, true
+}
+
+// join replaces the engine's view of the cluster by one of all nodes, itself number self.
+func (e *Engine) join(link *clusterLink, nodes []clusterNode, self int) {
+	e.lock()
+	defer e.unlock()
+	cl := &cluster{link: link, epoch: int64(len(nodes)), version: 1}
+	cl.closeSlots()
+	for i := range nodes {
+		n := nodes[i]
+		cl.nodes = append(cl.nodes, &n)
+	}
+	for slot := range slotCount {
+		cl.assign(slot, cl.nodes[slot*len(nodes)/slotCount])
+	}
+	cl.self = cl.nodes[self]
+	cl.changed = false
+	slices.SortFunc(cl.nodes, func(a, b *clusterNode) int { return strings.Compare(a.id, b.id) })
+	e.core.cluster = cl
+	e.core.slotsChanged()
+}
+
+// NodeDown tells the other engines of the cluster that the node is out of reach.
+func (e *Engine) NodeDown() {
+	e.mu.Lock() // it may be closed
+	link, id := e.core.cluster.link, e.core.cluster.self.id
+	e.mu.Unlock()
+	for _, other := range link.engines {
+		if other != e {
+			other.loseNode(id)
+		}
+	}
+}
+
+func (e *Engine) loseNode(id string) {
+	e.lock()
+	defer e.unlock()
+	if n := e.core.cluster.node(id); n != nil && !e.core.closed {
+		n.down = true
+		e.core.slotsChanged()
+	}
+}
+
+// clusterNews is what the others must be told of this turn, nil for nothing.
+func (co *core) clusterNews() *clusterNews {
+	cl := co.cluster
+	if cl == nil || !cl.changed || cl.link == nil {
+		return nil
+	}
+	cl.changed = false
+	cl.version++
+	news := &clusterNews{node: *cl.self, epoch: cl.epoch, version: cl.version, owns: make([]bool, slotCount)}
+	for slot, owner := range cl.owner {
+		news.owns[slot] = owner == cl.self
+	}
+	return news
+}
+
+// spread brings news from one engine to all others.
+func (l *clusterLink) spread(from *Engine, news *clusterNews) {
+	for _, e := range l.engines {
+		if e == from {
+			continue
+		}
+		l.add(1)
+		go func() {
+			defer l.add(-1)
+			e.learn(news)
+		}()
+	}
+}
+
+// nextEpoch is newer than that of any node: the nodes of a server's cluster have to find out
+// when two take the same.
+func (l *clusterLink) nextEpoch(newest int64) int64 {
+	if l == nil {
+		return newest + 1
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.epoch = max(l.epoch, newest) + 1
+	return l.epoch
+}
+
+func (l *clusterLink) newestEpoch() int64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.epoch
+}
+
+func (l *clusterLink) add(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.underWay += n; l.underWay == 0 {
+		l.idle.Broadcast()
+	}
+}
+
+// settle waits until no news is under way.
+func (l *clusterLink) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.underWay > 0 {
+		l.idle.Wait()
+	}
+}
+
+// learn takes in what another node says of itself.
+func (e *Engine) learn(news *clusterNews) {
+	e.lock()
+	defer e.unlock()
+	cl := e.core.cluster
+	n := cl.node(news.node.id)
+	if n == nil || n == cl.self || n.heard >= news.version || e.core.closed {
+		return // it was forgotten, or later news came first
+	}
+	told := cl.changed
+	n.heard, n.epoch = news.version, news.node.epoch
+	cl.epoch = max(cl.epoch, news.epoch)
+	claimed := e.core.learnSlots(n, news.owns)
+	cl.changed = told || claimed // the others hear from n itself of what is n's
+	e.core.slotsChanged()
+}
+
+// learnSlots gives a node the slots that it says it owns, unless who owns them now has a
+// newer claim. This node claims what n has given up while it was on its way here.
+func (co *core) learnSlots(n *clusterNode, owns []bool) (claimed bool) {
+	cl := co.cluster
+	for slot, owned := range owns {
+		owner := cl.owner[slot]
+		switch {
+		case owned && owner != n && (owner == nil || owner.epoch < n.epoch):
+			if owner == cl.self {
+				co.dropSlotKeys(slot)
+			}
+			delete(cl.leaving, slot)
+			if cl.coming[slot] != n {
+				delete(cl.coming, slot)
+			}
+			cl.assign(slot, n)
+		case !owned && owner == n && cl.coming[slot] == n:
+			delete(cl.coming, slot)
+			cl.assign(slot, cl.self)
+			cl.bumpEpoch()
+			claimed = true
+		}
+	}
+	return claimed
+}
+
+// dropSlotKeys removes the keys of a slot that has become another node's.
+func (co *core) dropSlotKeys(slot int) {
+	var keys []string
+	co.dbs[0].Ascend("", func(key string, _ *store.Object) bool {
+		if slotOf(key) == slot {
+			keys = append(keys, key)
+		}
+		return true
+	})
+	for _, key := range keys {
+		co.dbs[0].Remove(key)
+		co.stats.dirty++
+		co.touchBy(nil, 0, key)
+		co.emit(0, eventGeneric, "del", key)
+	}
+}
