@@ -128,29 +128,36 @@ func (c *Call) parseSortOptions(mayStore bool) (opt sortOptions, bad *resp.Value
 			i++
 			opt.by = parseSortPattern(c.Args[i])
 			opt.unsorted = opt.unsorted || !opt.by.named
-			if opt.by.named && c.otherSlots(c.Args[i]) {
-				return opt, sortDenied("BY")
+			if opt.by.named {
+				bad = c.sortDenied("BY", c.Args[i])
 			}
 		case c.is(i, "get") && left >= 1:
 			i++
 			opt.get = append(opt.get, parseSortPattern(c.Args[i]))
-			if c.otherSlots(c.Args[i]) {
-				return opt, sortDenied("GET")
-			}
+			bad = c.sortDenied("GET", c.Args[i])
 		default:
-			return opt, &errSyntax
+			bad = &errSyntax
+		}
+		if bad != nil {
+			return opt, bad
 		}
 	}
 	return opt, nil
 }
 
-// otherSlots reports whether a pattern may lead out of the slot that the sorted key is in.
-func (c *Call) otherSlots(pattern string) bool {
-	return c.cluster != nil && patternSlot(pattern) != slotOf(c.Args[1])
-}
-
-func sortDenied(option string) *resp.Value {
-	v := resp.Err("ERR " + option + " option of SORT denied in Cluster mode when keys formed by the pattern may be in different slots.")
+// sortDenied is the reply to an option whose pattern may lead to keys that are in other
+// slots, or that the user may not read.
+func (c *Call) sortDenied(option, pattern string) *resp.Value {
+	why := ""
+	switch {
+	case c.cluster != nil && patternSlot(pattern) != slotOf(c.Args[1]):
+		why = "in Cluster mode when keys formed by the pattern may be in different slots."
+	case !c.Sess.user.mayWithAnyKey(c.Spec, c.Args, Access):
+		why = "due to insufficient ACL permissions."
+	default:
+		return nil
+	}
+	v := resp.Err("ERR " + option + " option of SORT denied " + why)
 	return &v
 }
 
