@@ -70,7 +70,9 @@ type core struct {
 	calls         [8]Call // the calls under way, outermost first
 	depth         int
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
-	lastCall      *Spec        // the command that ran last; its time is not booked yet
+	slept         int64        // microseconds for which commands have stalled the server
+	slowlog       slowlog
+	latency       latencyEvents
 	cursors       cursorTable
 	builtin       *Client    // Engine.Do's
 	monitors      []*Session // in the order in which they came
@@ -239,6 +241,15 @@ func (co *core) fireDue() {
 	if co.armed == 0 || co.armed > co.now {
 		return // what arm found at the end of the last turn still holds
 	}
+	began, expired := co.moment(), co.stats.expiredKeys
+	co.fireAll()
+	if co.stats.expiredKeys > expired && co.set.latencyThreshold > 0 {
+		co.sample("expire-cycle", co.clock.Now().UnixMicro()-began.at)
+	}
+}
+
+// fireAll is fireDue without looking at the clock.
+func (co *core) fireAll() {
 	for range maxDuePerTurn {
 		at, ok := co.nextDue()
 		if !ok || at > co.now || co.closed {

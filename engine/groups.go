@@ -62,6 +62,8 @@ func commandGroups() [][]Spec {
 		configCommands,
 		infoCommands,
 		saveCommands,
+		slowlogCommands,
+		latencyCommands,
 		debugCommands,
 		aclCommands,
 		monitorCommands,

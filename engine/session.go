@@ -64,6 +64,7 @@ type held struct {
 	timer     *deadline
 	blocked   *blocking // waiting for a key
 	postponed []string  // the command itself, waiting for the end of a pause
+	spent     int64     // microseconds that its tries have taken so far
 }
 
 // Open makes the engine's side of an accepted connection. A non-empty reject
@@ -179,13 +180,10 @@ func (s *Session) drop() {
 // process runs one request and delivers its reply, unless it has to wait.
 func (s *Session) process(args []string) {
 	co := s.core
-	started := co.now
-	s.lastSeen = started
+	s.lastSeen = co.now
 	co.running = s
 	v := s.exec(args)
 	co.running = nil
-	co.tick()
-	co.charge(started)
 	if s.track.caching && s.multi == nil && s.lastCmd != nil && !strings.HasPrefix(s.lastCmd.Name, "client") {
 		s.track.caching = false
 	}

@@ -34,6 +34,9 @@ type settings struct {
 	// What min-replicas-to-write asks for is never there, as there are no replicas, unless
 	// either is 0.
 	minReplicas, minReplicasMaxLag int
+	latencyThreshold               int64 // latency-monitor-threshold in milliseconds, 0: nothing is recorded
+	slowerThan                     int64 // slowlog-log-slower-than in microseconds, negative: nothing is logged
+	slowlogMax                     int64
 }
 
 func newSettings(co *core) *settings {
@@ -53,6 +56,8 @@ func newSettings(co *core) *settings {
 		aclLogMax:         128,
 		protectedMode:     co.cfg.ProtectedMode != "no",
 		minReplicasMaxLag: 10,
+		slowerThan:        10000,
+		slowlogMax:        128,
 	}
 }
 

@@ -28,20 +28,61 @@ func (co *core) resetStats() {
 // statsOf are the counters of a row.
 func (co *core) statsOf(s *Spec) *commandStats { return &co.commandStats[s.id] }
 
-// charge books the time since started on the command that has just run.
-func (co *core) charge(started int64) {
-	if co.lastCall == nil {
-		return
+// moment is when a command began: by the clock and by what commands had slept until then.
+type moment struct{ at, slept int64 }
+
+// moment is now. For a client's own command the time of the turn is good enough, for the
+// commands of a script or transaction the clock is read.
+func (co *core) moment() moment {
+	if co.depth == 0 {
+		return moment{co.now, co.slept}
 	}
-	st := co.statsOf(co.lastCall)
-	co.lastCall = nil
-	usec := max(co.now-started, 0)
+	return moment{co.clock.Now().UnixMicro(), co.slept}
+}
+
+// since is how many microseconds a command took that began at m. After a client's own
+// command the engine's time moves on.
+func (co *core) since(m moment) int64 {
+	if co.depth == 0 {
+		co.tick()
+		return max(co.now-m.at, 0) + co.slept - m.slept
+	}
+	return max(co.clock.Now().UnixMicro()-m.at, 0) + co.slept - m.slept
+}
+
+// charge books a command that is through and the microseconds that it took. args is what
+// logs may show of it.
+func (co *core) charge(s *Session, spec *Spec, args []string, failed bool, usec int64) {
+	st := co.statsOf(spec)
+	st.calls++
 	st.usec += usec
-	if !co.set.latencyTracking {
-		return
+	co.stats.commands++
+	s.commands++
+	if failed {
+		st.failed++
 	}
-	if st.latency == nil {
-		st.latency = &latencyHistogram{}
+	if co.set.latencyTracking {
+		if st.latency == nil {
+			st.latency = &latencyHistogram{}
+		}
+		st.latency.add(usec)
 	}
-	st.latency.add(usec)
+	if co.set.latencyThreshold > 0 {
+		event := "command"
+		if spec.Flags&Fast != 0 {
+			event = "fast-command"
+		}
+		co.sample(event, usec)
+	}
+	if spec.Flags&SkipSlowlog == 0 {
+		co.logSlow(s, args, usec)
+	}
+}
+
+// wallNow is the engine's time, DEBUG SLEEP of the command under way included.
+func (co *core) wallNow() int64 {
+	if co.stalled {
+		return co.stallEnd.at
+	}
+	return co.now
 }
