@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -16,25 +14,6 @@ type Call struct {
 	Args   []string   // Args[0] is the name; for a subcommand Args[1] is the second word
 	script *scriptRun // the script that makes this call, or nil
 	inExec bool       // part of a transaction
-	hidden []string   // Args as logs may show them; nil: as they are
-}
-
-// redact hides arguments that are secret from logs.
-func (c *Call) redact(indexes ...int) {
-	if c.hidden == nil {
-		c.hidden = slices.Clone(c.Args)
-	}
-	for _, i := range indexes {
-		c.hidden[i] = "(redacted)"
-	}
-}
-
-// logged are the arguments as logs show them.
-func (c *Call) logged() []string {
-	if c.hidden != nil {
-		return c.hidden
-	}
-	return c.Args
 }
 
 // db is the database that this call works on.

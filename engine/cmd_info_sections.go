@@ -92,7 +92,7 @@ func infoServer(co *core, w *infoWriter) {
 	}
 	w.text("config_file", "")
 	w.zeros("io_threads_active")
-	w.text("availability_zone", "")
+	w.text("availability_zone", co.set.zone)
 	for i, l := range co.listeners {
 		bind := l.addr
 		if host, port, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
@@ -261,8 +261,11 @@ func infoLatencystats(co *core, w *infoWriter) {
 	}
 	co.table.each(func(s *Spec) {
 		if h := co.statsOf(s).latency; h != nil {
-			w.text("latency_percentiles_usec_"+s.Name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f",
-				h.percentile(50), h.percentile(99), h.percentile(99.9)))
+			shown := make([]string, len(co.set.percentiles))
+			for i, p := range co.set.percentiles {
+				shown[i] = fmt.Sprintf("p%s=%.3f", p, h.percentile(leadingFloat(p)))
+			}
+			w.text("latency_percentiles_usec_"+s.Name, strings.Join(shown, ","))
 		}
 	})
 }

@@ -49,14 +49,14 @@ const (
 
 // logSlow logs a command if it took long enough. Where it comes from a script its client
 // is the script's.
-func (co *core) logSlow(s *Session, args []string, usec int64) {
+func (co *core) logSlow(s *Session, spec *Spec, args []string, usec int64) {
 	limit, log := co.set.slowlogMax, &co.slowlog
 	if co.set.slowerThan < 0 || limit == 0 {
 		return
 	}
 	if usec >= co.set.slowerThan {
 		log.entries = append(log.entries, slowEntry{id: log.nextID, atSec: co.wallNow() / 1e6, usec: usec,
-			args: trimSlowArgs(args), addr: s.addr(), name: s.name})
+			args: spec.slowArgs(args), addr: s.addr(), name: s.name})
 		log.nextID++
 	}
 	if over := int64(len(log.entries)) - limit; over > 0 {
@@ -67,10 +67,14 @@ func (co *core) logSlow(s *Session, args []string, usec int64) {
 
 // trimSlowArgs copies arguments for an entry, and not all of them if there are many or
 // they are long.
-func trimSlowArgs(args []string) []string {
+func (s *Spec) slowArgs(args []string) []string {
 	n := min(len(args), maxSlowlogArgs)
 	out := make([]string, n)
 	for i, a := range args[:n] {
+		if s.hides(args, i) {
+			out[i] = redacted
+			continue
+		}
 		if more := len(a) - maxSlowlogArg; more > 0 {
 			out[i] = fmt.Sprintf("%s... (%d more bytes)", a[:maxSlowlogArg], more)
 			continue

@@ -62,6 +62,8 @@ func commandGroups() [][]Spec {
 		configCommands,
 		infoCommands,
 		saveCommands,
+		shutdownCommands,
+		replicationCommands,
 		slowlogCommands,
 		latencyCommands,
 		debugCommands,

@@ -37,6 +37,9 @@ type settings struct {
 	latencyThreshold               int64 // latency-monitor-threshold in milliseconds, 0: nothing is recorded
 	slowerThan                     int64 // slowlog-log-slower-than in microseconds, negative: nothing is logged
 	slowlogMax                     int64
+	percentiles                    []string          // latency-tracking-info-percentiles
+	zone                           string            // availability-zone
+	tuned                          map[string]string // the other parameters that were set
 }
 
 func newSettings(co *core) *settings {
@@ -58,6 +61,8 @@ func newSettings(co *core) *settings {
 		minReplicasMaxLag: 10,
 		slowerThan:        10000,
 		slowlogMax:        128,
+		percentiles:       []string{"50", "99", "99.9"},
+		tuned:             map[string]string{},
 	}
 }
 

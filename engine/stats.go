@@ -50,8 +50,7 @@ func (co *core) since(m moment) int64 {
 	return max(co.clock.Now().UnixMicro()-m.at, 0) + co.slept - m.slept
 }
 
-// charge books a command that is through and the microseconds that it took. args is what
-// logs may show of it.
+// charge books a command that is through and the microseconds that it took.
 func (co *core) charge(s *Session, spec *Spec, args []string, failed bool, usec int64) {
 	st := co.statsOf(spec)
 	st.calls++
@@ -75,7 +74,7 @@ func (co *core) charge(s *Session, spec *Spec, args []string, failed bool, usec 
 		co.sample(event, usec)
 	}
 	if spec.Flags&SkipSlowlog == 0 {
-		co.logSlow(s, args, usec)
+		co.logSlow(s, spec, args, usec)
 	}
 }
 
