@@ -65,7 +65,7 @@ func (co *core) logSlow(s *Session, spec *Spec, args []string, usec int64) {
 	}
 }
 
-// trimSlowArgs copies arguments for an entry, and not all of them if there are many or
+// slowArgs copies arguments for an entry: without secrets, and not all of them if there are many or
 // they are long.
 func (s *Spec) slowArgs(args []string) []string {
 	n := min(len(args), maxSlowlogArgs)
