@@ -34,6 +34,7 @@ var actingParams = []parameter{
 	fixedParam("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
 	savePathParam("dbfilename", filepath.Base),
 	savePathParam("dir", absoluteDir),
+	yesNoParam("extended-redis-compatibility", func(co *core) *bool { return &co.set.redisNamed }),
 	fixedParam("enable-debug-command", func(co *core) string { return co.set.enableDebug }),
 	numberParam("hash-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
 	memoryParam("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),

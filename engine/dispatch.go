@@ -196,11 +196,26 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 // finished counts a call that has its reply, and the microseconds that it took.
 func (co *core) finished(s *Session, spec *Spec, args []string, v resp.Value, usec int64) {
 	failed := v.Kind == resp.KindErr
-	if failed && !co.relayed {
+	switch {
+	case failed && co.scripted && !co.relayed:
+		co.countScriptError(v.Str)
+	case failed && !co.relayed:
 		co.countError(v.Str)
 	}
-	co.relayed = false
+	co.relayed, co.scripted = false, false
 	co.charge(s, spec, args, failed, usec)
+}
+
+// maxErrorCodes is how many codes are counted before new ones of scripts' own errors go
+// under one name.
+const maxErrorCodes = 128
+
+// countScriptError counts an error that a script made up.
+func (co *core) countScriptError(text string) {
+	if _, known := co.stats.errorCodes[errCode(text)]; !known && len(co.stats.errorCodes) >= maxErrorCodes {
+		text = "ERRORSTATS_OVERFLOW "
+	}
+	co.countError(text)
 }
 
 func (co *core) countError(text string) {

@@ -70,7 +70,8 @@ type core struct {
 	calls         [8]Call // the calls under way, outermost first
 	depth         int
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
-	slept         int64        // microseconds for which commands have stalled the server
+	turn          turnStart
+	slept         int64 // microseconds for which commands have stalled the server
 	slowlog       slowlog
 	latency       latencyEvents
 	cursors       cursorTable
@@ -84,8 +85,9 @@ type core struct {
 	runs scriptRun
 	// relayed tells that the reply of the script that just ended is the error of one
 	// of its commands, which is counted already.
-	relayed bool
-	busy    bool // it has run for too long: other clients get BUSY
+	relayed  bool
+	scripted bool // a script has just ended
+	busy     bool // it has run for too long: other clients get BUSY
 
 	stallEnd          *deadline
 	stallOver         []func() // what happens when the stall ends
@@ -177,11 +179,13 @@ func (e *Engine) begin() {
 	}
 	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
 	e.core.tick()
+	e.core.turn = turnStart{e.core.now, e.core.stats.commands}
 	e.core.fireDue()
 }
 
 // unlock ends a turn.
 func (e *Engine) unlock() {
+	e.core.countTurn()
 	e.core.endTracking()
 	e.core.arm()
 	e.mu.Unlock()
@@ -243,9 +247,7 @@ func (co *core) fireDue() {
 	}
 	began, expired := co.moment(), co.stats.expiredKeys
 	co.fireAll()
-	if co.stats.expiredKeys > expired && co.set.latencyThreshold > 0 {
-		co.sample("expire-cycle", co.clock.Now().UnixMicro()-began.at)
-	}
+	co.countDue(began, co.stats.expiredKeys > expired)
 }
 
 // fireAll is fireDue without looking at the clock.
@@ -264,6 +266,7 @@ func (co *core) fireAll() {
 		}
 		co.serveBlocked()
 	}
+	co.stats.expireCapped++
 }
 
 // maxDuePerTurn bounds the work that waits in front of a command when very many

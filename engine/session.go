@@ -101,11 +101,17 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	e := s.core.engine
 	e.lockForCommand()
 	defer e.unlock()
+	if in.Buffered() > s.buffered {
+		s.core.stats.reads++
+	}
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
 	next = s.runAll(in)
 	s.core.endTracking()
 	s.buffered = in.Buffered()
 	out, s.out = s.out, spare[:0]
+	if len(out) > 0 {
+		s.core.stats.writes++
+	}
 	s.count(&s.bytesOut, &s.core.stats.bytesOut, len(out))
 	return out, next
 }
@@ -155,6 +161,9 @@ func (s *Session) Close() {
 	e := s.core.engine
 	e.mu.Lock() // not lock: a stalled server still notices a hang-up
 	defer e.unlock()
+	if s.conn != nil && s.conn.TooMuchInput() {
+		e.core.stats.tooMuchInput++
+	}
 	s.drop()
 }
 

@@ -38,6 +38,7 @@ type settings struct {
 	slowerThan                     int64 // slowlog-log-slower-than in microseconds, negative: nothing is logged
 	slowlogMax                     int64
 	percentiles                    []string          // latency-tracking-info-percentiles
+	redisNamed                     bool              // extended-redis-compatibility
 	zone                           string            // availability-zone
 	tuned                          map[string]string // the other parameters that were set
 }

@@ -13,6 +13,13 @@ type serverStats struct {
 	evictedScripts             int64
 	evictedKeys                int64
 	bytesIn, bytesOut          int64
+	reads, writes              int64                    // turns that found input, and that left output
+	tooMuchInput               int64                    // connections that were closed for that
+	expireCapped               int64                    // times that not all that was due was done in one turn
+	turns, turnUsec, turnMax   int64                    // turns of clients and of time, and their microseconds
+	turnCommands               int64                    // the most commands in one turn
+	commandUsec, dueUsec       int64                    // the parts of turnUsec for commands, and for what fell due
+	expireUsec                 int64                    // the part of dueUsec that expired keys
 	denied                     [deniedChannel + 1]int64 // by what was denied
 }
 
@@ -23,6 +30,31 @@ func (co *core) resetStats() {
 	co.stats = serverStats{dirty: old.dirty, keysLoaded: old.keysLoaded, keysLoadedLate: old.keysLoadedLate,
 		denied: old.denied, errorCodes: map[string]int64{}}
 	clear(co.commandStats)
+}
+
+// turnStart is what a turn began with: the time and the number of commands until then.
+type turnStart struct{ at, commands int64 }
+
+// countTurn counts the turn that ends.
+func (co *core) countTurn() {
+	st, took := &co.stats, max(co.now-co.turn.at, 0)
+	st.turns++
+	st.turnUsec += took
+	st.turnMax = max(st.turnMax, took)
+	st.turnCommands = max(st.turnCommands, st.commands-co.turn.commands)
+}
+
+// countDue counts the time that it took to do what had fallen due, and to expire keys.
+func (co *core) countDue(began moment, expired bool) {
+	usec := max(co.clock.Now().UnixMicro()-began.at, 0)
+	co.stats.dueUsec += usec
+	if !expired {
+		return
+	}
+	co.stats.expireUsec += usec
+	if co.set.latencyThreshold > 0 {
+		co.sample("expire-cycle", usec)
+	}
 }
 
 // statsOf are the counters of a row.
@@ -54,6 +86,9 @@ func (co *core) since(m moment) int64 {
 func (co *core) charge(s *Session, spec *Spec, args []string, failed bool, usec int64) {
 	st := co.statsOf(spec)
 	st.calls++
+	if co.depth == 0 {
+		co.stats.commandUsec += usec
+	}
 	st.usec += usec
 	co.stats.commands++
 	s.commands++
