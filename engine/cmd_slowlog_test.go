@@ -41,7 +41,7 @@ func TestSlowlogOfBlockedClients(t *testing.T) {
 	c.send("BLPOP", "list", "1")
 	e.waitBlocked(1)
 	e.Advance(2 * time.Second)
-	c.want("_")
+	c.want("_*")
 	entry := e.Do("SLOWLOG", "GET", "1").Elems[0].Elems
 	if entry[3].Elems[0].Str != "BLPOP" || entry[2].Int != 0 || entry[5].Str != "waiter" {
 		t.Errorf("a command that timed out: %s", resp.Format(resp.Array(entry...)))
