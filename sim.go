@@ -25,6 +25,7 @@ type Server struct {
 	ln     net.Listener // TCP, nil until Start
 	unix   net.Listener
 	closed bool
+	done   chan struct{} // closed when everything has ended
 }
 
 // ErrClosed is returned by Start and Dial once the server is closed.
@@ -36,11 +37,14 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	e, err := engine.New(cfg.engine())
+	s := &Server{cfg: cfg, mem: resp.NewListener(), done: make(chan struct{})}
+	ec := cfg.engine()
+	ec.OnShutdown = func() { s.Close() }
+	e, err := engine.New(ec)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, engine: e, wire: resp.NewServer(e), mem: resp.NewListener()}
+	s.engine, s.wire = e, resp.NewServer(e)
 	s.wire.OnPanic = e.ReportPanic
 	go s.wire.Serve(s.mem) // ends with Close, which waits for it
 	return s, nil
@@ -155,5 +159,9 @@ func (s *Server) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.engine.Close()
+	defer close(s.done)
 	return s.wire.Close()
 }
+
+// Done is closed once the server has ended: by Close, or by a client's SHUTDOWN.
+func (s *Server) Done() <-chan struct{} { return s.done }

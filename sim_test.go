@@ -207,3 +207,33 @@ func TestConfigRefusesNonsense(t *testing.T) {
 		}
 	}
 }
+
+// TestShutdownByClient: SHUTDOWN ends the server and all its connections.
+func TestShutdownByClient(t *testing.T) {
+	s, err := echomqsim.New(echomqsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := s.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	waiting := resp.NewClient(nc)
+	if v, err := waiting.Do("PING"); err != nil || v.Str != "PONG" {
+		t.Fatal(v, err)
+	}
+	if v := s.Do("SHUTDOWN"); v.Str != "OK" {
+		t.Errorf("%s", resp.Format(v))
+	}
+	<-s.Done()
+	if _, err := waiting.Receive(); err == nil {
+		t.Error("a connection is left")
+	}
+	if _, err := s.Dial(); err != echomqsim.ErrClosed {
+		t.Errorf("a new connection: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -213,7 +213,8 @@ func (s *Session) unblock(withError bool) {
 
 // giveUp ends the wait of a client with a reply that its command did not give.
 func (s *Session) giveUp(v resp.Value) {
-	s.core.finished(s, s.held.blocked.spec, v)
+	b := s.held.blocked
+	s.core.finished(s, b.spec, b.args, v, s.held.spent)
 	s.release(v)
 }
 

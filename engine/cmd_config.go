@@ -52,7 +52,7 @@ func configGet(c *Call) resp.Value {
 			continue
 		}
 		for i := range parameters {
-			if globMatch(pattern, parameters[i].name, true) {
+			if parameters[i].use&unlisted == 0 && globMatch(pattern, parameters[i].name, true) {
 				show(parameters[i].name, &parameters[i])
 			}
 		}

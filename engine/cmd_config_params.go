@@ -8,19 +8,25 @@ import (
 	"strings"
 )
 
-// parameter is one of CONFIG's parameters. Only those that act are here.
+// parameter is one of CONFIG's parameters.
 type parameter struct {
 	name string
+	use  paramUse // unlisted and secret
 	get  func(co *core) string
 	set  func(co *core, value string) (why string) // why not, or empty; nil for an immutable parameter
 }
 
 // parameters is everything that CONFIG knows. An alias is a row of its own.
-var parameters = []parameter{
+var parameters = append(knownRows(), actingParams...)
+
+// actingParams are the parameters that something here depends on.
+var actingParams = []parameter{
+	{name: "activedefrag", get: func(*core) string { return "no" }, set: setActiveDefrag},
 	{name: "acl-pubsub-default", get: (*core).pubsubDefault, set: setPubsubDefault},
 	fixedParam("aclfile", func(co *core) string { return co.cfg.ACLFile }),
 	numberParam("acllog-max-len", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.aclLogMax }),
-	fixedParam("bind", (*core).tcpHosts),
+	textParam("availability-zone", func(co *core) *string { return &co.set.zone }),
+	givenParam("bind", (*core).tcpHosts),
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
 	textParam("cluster-announce-ip", func(co *core) *string { return &co.set.announceIP }),
@@ -28,13 +34,16 @@ var parameters = []parameter{
 	fixedParam("databases", func(co *core) string { return strconv.Itoa(len(co.dbs)) }),
 	savePathParam("dbfilename", filepath.Base),
 	savePathParam("dir", absoluteDir),
+	yesNoParam("extended-redis-compatibility", func(co *core) *bool { return &co.set.redisNamed }),
 	fixedParam("enable-debug-command", func(co *core) string { return co.set.enableDebug }),
 	numberParam("hash-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
 	memoryParam("hash-max-listpack-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
 	numberParam("hash-max-ziplist-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.HashMaxListpackEntries }),
 	memoryParam("hash-max-ziplist-value", 0, func(co *core) *int { return &co.limits.HashMaxListpackValue }),
 	memoryParam("hll-sparse-max-bytes", 0, func(co *core) *int64 { return &co.set.hllSparseMaxBytes }),
+	numberParam("latency-monitor-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.latencyThreshold }),
 	yesNoParam("latency-tracking", func(co *core) *bool { return &co.set.latencyTracking }),
+	{name: "latency-tracking-info-percentiles", get: func(co *core) string { return strings.Join(co.set.percentiles, " ") }, set: setPercentiles},
 	numberParam("list-max-listpack-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
 	numberParam("list-max-ziplist-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
 	numberParam("lfu-decay-time", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.lfuDecayTime }),
@@ -49,10 +58,12 @@ var parameters = []parameter{
 	numberParam("min-slaves-max-lag", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicasMaxLag }),
 	numberParam("min-slaves-to-write", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicas }),
 	{name: "notify-keyspace-events", get: func(co *core) string { return formatNotify(co.set.notify) }, set: setNotify},
-	fixedParam("port", (*core).tcpPort),
+	givenParam("port", (*core).tcpPort),
 	memoryParam("proto-max-bulk-len", 1<<20, func(co *core) *int64 { return &co.set.protoMaxBulkLen }),
 	yesNoParam("protected-mode", func(co *core) *bool { return &co.set.protectedMode }),
-	{name: "requirepass", get: func(co *core) string { return co.set.requirePass }, set: setRequirePass},
+	{name: "requirepass", use: secret, get: func(co *core) string { return co.set.requirePass }, set: setRequirePass},
+	numberParam("slowlog-log-slower-than", -1, math.MaxInt64, func(co *core) *int64 { return &co.set.slowerThan }),
+	numberParam("slowlog-max-len", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.slowlogMax }),
 	memoryParam("stream-node-max-bytes", 0, func(co *core) *int { return &co.limits.StreamNodeMaxBytes }),
 	numberParam("stream-node-max-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.StreamNodeMaxEntries }),
 	numberParam("set-max-intset-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxIntsetEntries }),
@@ -86,9 +97,24 @@ func findParameter(name string) *parameter {
 	return nil
 }
 
+func isSecretParameter(name string) bool {
+	p := findParameter(name)
+	return p != nil && p.use&secret != 0
+}
+
 // fixedParam is a parameter that only the start of the server sets.
 func fixedParam(name string, get func(co *core) string) parameter {
 	return parameter{name: name, get: get}
+}
+
+// givenParam is a parameter that the server may be told to change, but not this one.
+func givenParam(name string, get func(co *core) string) parameter {
+	return parameter{name: name, get: get, set: func(co *core, value string) string {
+		if value != get(co) {
+			return staysText(get(co))
+		}
+		return ""
+	}}
 }
 
 // savePathParam is a parameter that tells a part of the path of Config.SaveFile, nothing
@@ -126,12 +152,11 @@ func yesNoParam(name string, at func(co *core) *bool) parameter {
 	return parameter{name: name,
 		get: func(co *core) string { return yesNo(*at(co)) },
 		set: func(co *core, value string) string {
-			yes := strings.EqualFold(value, "yes")
-			if !yes && !strings.EqualFold(value, "no") {
-				return "argument must be 'yes' or 'no'"
+			text, why := yesNoValue("", value)
+			if why == "" {
+				*at(co) = text == "yes"
 			}
-			*at(co) = yes
-			return ""
+			return why
 		}}
 }
 
@@ -146,40 +171,53 @@ type integer interface{ ~int | ~int64 }
 
 // numberParam is a parameter that takes an integer from lowest to highest.
 func numberParam[T integer](name string, lowest, highest int64, at func(co *core) *T) parameter {
-	return numericParam(name, lowest, highest, at, func(value string) (int64, string) {
-		n, ok := parseInt(value)
-		if !ok {
-			return 0, "argument couldn't be parsed into an integer"
-		}
-		return n, ""
-	})
+	return numericParam(name, lowest, highest, at, integerValue)
 }
 
 // memoryParam is a parameter that takes a number of bytes, with a unit if need be.
 func memoryParam[T integer](name string, lowest int64, at func(co *core) *T) parameter {
-	return numericParam(name, lowest, math.MaxInt64, at, func(value string) (int64, string) {
-		n, ok := parseMemory(value)
-		if !ok {
-			return 0, "argument must be a memory value"
-		}
-		return n, ""
-	})
+	return numericParam(name, lowest, math.MaxInt64, at, memoryValue)
 }
 
-func numericParam[T integer](name string, lowest, highest int64, at func(co *core) *T, parse func(string) (int64, string)) parameter {
+func numericParam[T integer](name string, lowest, highest int64, at func(co *core) *T, parse numberParser) parameter {
 	return parameter{name: name,
 		get: func(co *core) string { return strconv.FormatInt(int64(*at(co)), 10) },
 		set: func(co *core, value string) string {
-			n, why := parse(value)
-			if why != "" {
-				return why
+			n, why := parse.within(value, lowest, highest)
+			if why == "" {
+				*at(co) = T(n)
 			}
-			if n < lowest || n > highest {
-				return fmt.Sprintf("argument must be between %d and %d inclusive", lowest, highest)
-			}
-			*at(co) = T(n)
-			return ""
+			return why
 		}}
+}
+
+// numberParser reads a number, or tells why not.
+type numberParser func(value string) (n int64, why string)
+
+func (parse numberParser) within(value string, lowest, highest int64) (n int64, why string) {
+	if n, why = parse(value); why != "" {
+		return 0, why
+	}
+	if n < lowest || n > highest {
+		return 0, fmt.Sprintf("argument must be between %d and %d inclusive", lowest, highest)
+	}
+	return n, ""
+}
+
+func integerValue(value string) (n int64, why string) {
+	n, ok := parseInt(value)
+	if !ok {
+		return 0, "argument couldn't be parsed into an integer"
+	}
+	return n, ""
+}
+
+func memoryValue(value string) (n int64, why string) {
+	n, ok := parseMemory(value)
+	if !ok {
+		return 0, "argument must be a memory value"
+	}
+	return n, ""
 }
 
 var memoryUnits = map[string]uint64{"": 1, "b": 1, "k": 1e3, "kb": 1 << 10, "m": 1e6, "mb": 1 << 20, "g": 1e9, "gb": 1 << 30}

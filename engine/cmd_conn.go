@@ -157,9 +157,13 @@ func hello(c *Call) resp.Value {
 	if opt.proto != 0 {
 		s.proto = int(opt.proto)
 	}
+	name, version := serverName, serverVersion
+	if c.set.redisNamed {
+		name, version = "redis", redisVersion
+	}
 	return resp.Map(
-		resp.Bulk("server"), resp.Bulk(serverName),
-		resp.Bulk("version"), resp.Bulk(serverVersion),
+		resp.Bulk("server"), resp.Bulk(name),
+		resp.Bulk("version"), resp.Bulk(version),
 		resp.Bulk("proto"), resp.Int(int64(s.proto)),
 		resp.Bulk("id"), resp.Int(int64(s.id)),
 		resp.Bulk("mode"), resp.Bulk(c.mode()),

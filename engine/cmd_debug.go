@@ -64,6 +64,7 @@ const maxStallUsec = 10 * 365 * 24 * 3600 * 1e6
 // in one turn add up. It returns at once: until the stall's deadline fires no
 // other turn begins, and the reply of the command that stalled is held back.
 func (co *core) stall(usec int64) {
+	co.slept += usec
 	from := co.now
 	if co.stalled {
 		from = co.stallEnd.at

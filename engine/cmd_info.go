@@ -40,6 +40,7 @@ var infoSections = []infoSection{
 	{"latencystats", "Latencystats", false, infoLatencystats},
 	{"cluster", "Cluster", true, infoCluster},
 	{"keyspace", "Keyspace", true, infoKeyspace},
+	{"debug", "Debug", false, infoDebug},
 }
 
 // infoWriter collects lines of INFO.
@@ -103,7 +104,7 @@ func wantedSections(args []string) map[string]bool {
 		switch a = strings.ToLower(a); a {
 		case "default", "all", "everything":
 			for _, s := range infoSections {
-				wanted[s.name] = wanted[s.name] || s.always || a != "default"
+				wanted[s.name] = wanted[s.name] || s.always || a != "default" && s.name != "debug"
 			}
 		case "module_list":
 			wanted["modules"] = true

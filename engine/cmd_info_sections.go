@@ -76,9 +76,19 @@ func infoServer(co *core, w *infoWriter) {
 	w.text("redis_version", redisVersion)
 	w.text("server_name", serverName)
 	w.text("valkey_version", serverVersion)
-	w.text("server_mode", co.mode())
+	w.text("redis_git_sha1", "00000000")
+	w.zeros("redis_git_dirty")
+	w.text("redis_build_id", "0000000000000000")
+	mode := "server_mode"
+	if co.set.redisNamed {
+		mode = "redis_mode"
+	}
+	w.text(mode, co.mode())
 	w.text("os", runtime.GOOS+" "+runtime.GOARCH)
 	w.num("arch_bits", strconv.IntSize)
+	w.text("monotonic_clock", "go")
+	w.text("multiplexing_api", "go")
+	w.text("gcc_version", "0.0.0")
 	w.num("process_id", int64(os.Getpid()))
 	w.text("process_supervised", "no")
 	w.text("run_id", co.hexID(1))
@@ -86,13 +96,16 @@ func infoServer(co *core, w *infoWriter) {
 	w.num("server_time_usec", co.now)
 	w.num("uptime_in_seconds", upSec)
 	w.num("uptime_in_days", upSec/86400)
+	hz := findParameter("hz").get(co)
+	w.text("hz", hz)
+	w.text("configured_hz", hz)
 	w.num("lru_clock", co.now/1e6&(1<<24-1))
 	if path, err := os.Executable(); err == nil {
 		w.text("executable", path)
 	}
 	w.text("config_file", "")
 	w.zeros("io_threads_active")
-	w.text("availability_zone", "")
+	w.text("availability_zone", co.set.zone)
 	for i, l := range co.listeners {
 		bind := l.addr
 		if host, port, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
@@ -103,12 +116,15 @@ func infoServer(co *core, w *infoWriter) {
 }
 
 func infoClients(co *core, w *infoWriter) {
-	var maxIn, maxOut, blocked, watching, subscribed int64
+	var maxIn, maxOut, blocked, timed, watching, subscribed int64
 	for _, s := range co.sessions {
 		maxIn = max(maxIn, int64(s.buffered))
 		maxOut = max(maxOut, int64(s.pending()))
 		if s.held != nil {
 			blocked++
+			if s.held.timer != nil {
+				timed++
+			}
 		}
 		if s.subscribed() {
 			subscribed++
@@ -126,6 +142,7 @@ func infoClients(co *core, w *infoWriter) {
 	w.num("tracking_clients", int64(co.tracking.clients))
 	w.num("pubsub_clients", subscribed)
 	w.num("watching_clients", watching)
+	w.num("clients_in_timeout_table", timed)
 	w.num("total_watched_keys", int64(len(co.watchers)))
 	w.num("total_blocking_keys", int64(len(co.waiters.byKey)))
 	w.num("total_blocking_keys_on_nokey", co.waiters.countNoKey())
@@ -134,24 +151,38 @@ func infoClients(co *core, w *infoWriter) {
 // infoMemory shows the memory that maxmemory goes by, and that of the whole process as the
 // Go runtime counts it.
 func infoMemory(co *core, w *infoWriter) {
-	use := readProcessMemory()
-	w.bytes("used_memory", uint64(co.memoryUsed()))
+	use, over, used := readProcessMemory(), co.memoryOverhead(), co.memoryUsed()
+	dataset := max(used-over.total(), 0)
+	percent := func(a, b int64) string { return fmt.Sprintf("%.2f%%", float64(a)/float64(max(b, 1))*100) }
+	w.bytes("used_memory", uint64(used))
 	w.bytes("used_memory_rss", uint64(use.total))
 	w.bytes("used_memory_peak", uint64(use.peak))
+	w.text("used_memory_peak_perc", percent(used, use.peak))
+	w.num("used_memory_overhead", over.total())
+	w.zeros("used_memory_startup")
+	w.num("used_memory_dataset", dataset)
+	w.text("used_memory_dataset_perc", percent(dataset, used))
+	w.num("used_memory_scripts_eval", over.scripts)
 	w.num("number_of_cached_scripts", int64(len(co.scripts.bySHA)))
 	w.num("number_of_functions", co.functions.count())
 	w.num("number_of_libraries", int64(len(co.functions.libraries)))
+	w.num("used_memory_functions", over.functions)
+	w.bytes("used_memory_scripts", uint64(over.scripts+over.functions))
 	w.bytes("maxmemory", uint64(co.set.maxMemory))
 	w.text("maxmemory_policy", co.policy().name)
-	w.zeros("mem_not_counted_for_evict")
-	w.zeros("mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves", "mem_cluster_links",
-		"mem_aof_buffer")
+	w.text("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(use.total)/float64(max(used, 1))))
+	w.num("mem_fragmentation_bytes", use.total-used)
+	w.zeros("mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves")
+	w.num("mem_clients_normal", over.clients)
+	w.zeros("mem_cluster_links", "mem_aof_buffer")
 	w.text("mem_allocator", "go")
-	w.zeros("active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
+	w.zeros("mem_overhead_db_hashtable_rehashing", "active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
 }
 
 func infoPersistence(co *core, w *infoWriter) {
-	w.zeros("loading", "async_loading")
+	w.zeros("loading", "async_loading", "current_cow_peak", "current_cow_size", "current_cow_size_age")
+	w.text("current_fork_perc", "0.00")
+	w.zeros("current_save_keys_processed", "current_save_keys_total")
 	w.num("rdb_changes_since_last_save", co.stats.dirty)
 	w.zeros("rdb_bgsave_in_progress")
 	w.num("rdb_last_save_time", co.lastSave/1e6)
@@ -185,6 +216,9 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("rejected_connections", st.rejectedConns)
 	w.zeros("sync_full", "sync_partial_ok", "sync_partial_err")
 	w.num("expired_keys", st.expiredKeys)
+	w.text("expired_stale_perc", "0.00")
+	w.num("expired_time_cap_reached_count", st.expireCapped)
+	w.num("expire_cycle_cpu_milliseconds", st.expireUsec/1000)
 	w.num("evicted_keys", st.evictedKeys)
 	w.zeros("evicted_clients")
 	w.num("evicted_scripts", st.evictedScripts)
@@ -196,13 +230,24 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("pubsubshard_channels", int64(len(co.subs[subShard].names)))
 	w.zeros("latest_fork_usec", "total_forks")
 	w.num("migrate_cached_sockets", int64(len(co.targets.list)))
-	w.zeros("slave_expires_tracked_keys")
+	w.zeros("slave_expires_tracked_keys",
+		"active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits", "active_defrag_key_misses",
+		"total_active_defrag_time", "current_active_defrag_time")
 	w.num("tracking_total_keys", int64(len(co.tracking.names)))
 	w.num("tracking_total_items", int64(co.tracking.items))
 	w.num("tracking_total_prefixes", int64(len(co.tracking.prefixes)))
 	w.zeros("unexpected_error_replies")
 	w.num("total_error_replies", st.errors)
 	w.zeros("dump_payload_sanitizations")
+	w.num("total_reads_processed", st.reads)
+	w.num("total_writes_processed", st.writes)
+	w.zeros("io_threaded_reads_processed", "io_threaded_writes_processed", "io_threaded_freed_objects",
+		"io_threaded_poll_processed", "io_threaded_total_prefetch_batches", "io_threaded_total_prefetch_entries")
+	w.num("client_query_buffer_limit_disconnections", st.tooMuchInput)
+	w.zeros("client_output_buffer_limit_disconnections", "reply_buffer_shrinks", "reply_buffer_expands")
+	w.num("eventloop_cycles", st.turns)
+	w.num("eventloop_duration_sum", st.turnUsec)
+	w.num("eventloop_duration_cmd_sum", st.commandUsec)
 	w.num("acl_access_denied_auth", st.denied[deniedLogin])
 	w.num("acl_access_denied_cmd", st.denied[deniedCommand])
 	w.num("acl_access_denied_key", st.denied[deniedKey])
@@ -232,6 +277,8 @@ func infoCPU(_ *core, w *infoWriter) {
 	}
 	w.text("used_cpu_sys", fmt.Sprintf("%.6f", system))
 	w.text("used_cpu_user", fmt.Sprintf("%.6f", user))
+	w.text("used_cpu_sys_children", "0.000000")
+	w.text("used_cpu_user_children", "0.000000")
 }
 
 func infoCommandstats(co *core, w *infoWriter) {
@@ -262,10 +309,21 @@ func infoLatencystats(co *core, w *infoWriter) {
 	}
 	co.table.each(func(s *Spec) {
 		if h := co.statsOf(s).latency; h != nil {
-			w.text("latency_percentiles_usec_"+s.Name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f",
-				h.percentile(50), h.percentile(99), h.percentile(99.9)))
+			shown := make([]string, len(co.set.percentiles))
+			for i, p := range co.set.percentiles {
+				shown[i] = fmt.Sprintf("p%s=%.3f", p, h.percentile(leadingFloat(p)))
+			}
+			w.text("latency_percentiles_usec_"+s.Name, strings.Join(shown, ","))
 		}
 	})
+}
+
+// infoDebug is for who asks for it by name: here turns are the cycles of the server's loop.
+func infoDebug(co *core, w *infoWriter) {
+	w.zeros("eventloop_duration_aof_sum")
+	w.num("eventloop_duration_cron_sum", co.stats.dueUsec)
+	w.num("eventloop_duration_max", co.stats.turnMax)
+	w.num("eventloop_cmd_per_cycle_max", co.stats.turnCommands)
 }
 
 func infoCluster(co *core, w *infoWriter) {

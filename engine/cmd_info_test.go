@@ -182,3 +182,24 @@ func TestLaxNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestShutdown(t *testing.T) {
+	done := make(chan struct{})
+	e, err := New(Config{OnShutdown: func() { close(done) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	s := serveTest(t, e)
+	c, other := s.dial(), s.dial()
+	other.do("+PONG", "PING")
+	other.send("BLPOP", "list", "0")
+	c.do("-ERR Errors trying to SHUTDOWN. Check logs.", "SHUTDOWN", "SAVE")
+	c.do("+PONG", "PING")
+	c.send("SHUTDOWN", "NOSAVE")
+	c.wantClosed()
+	<-done
+	if v := e.Do("PING"); v.Kind != resp.KindErr {
+		t.Errorf("a command after SHUTDOWN: %s", resp.Format(v))
+	}
+}

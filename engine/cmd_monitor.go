@@ -52,7 +52,7 @@ func (c *Call) feedMonitors() {
 	fmt.Fprintf(&b, "%d.%06d [%d %s]", c.now/1e6, c.now%1e6, c.dbIndex(), from)
 	for i, a := range c.Args {
 		if c.Spec.hides(c.Args, i) {
-			a = "(redacted)"
+			a = redacted
 		}
 		b.WriteByte(' ')
 		writeQuoted(&b, a)
@@ -67,13 +67,23 @@ func (c *Call) feedMonitors() {
 	}
 }
 
-// hides reports whether argument i is kept from monitors: names and passwords.
+// redacted is what logs and monitors are shown in place of a secret.
+const redacted = "(redacted)"
+
+// hides reports whether argument i is kept from monitors and the slow log: names and
+// passwords.
 func (s *Spec) hides(args []string, i int) bool {
 	switch s.Name {
 	case "auth":
 		return len(args) <= 3 && i > 0
 	case "migrate":
 		return migrateHides(args, i)
+	case "acl|setuser", "acl|deluser":
+		return i > 1
+	case "acl|getuser":
+		return i == 2
+	case "config|set":
+		return len(args)%2 == 0 && i > 2 && i%2 == 1 && isSecretParameter(args[i-1])
 	case "hello":
 		if n, ok := parseInt(args[min(1, len(args)-1)]); !ok || n != 2 && n != 3 {
 			return false

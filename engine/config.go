@@ -33,6 +33,9 @@ type Config struct {
 	// SaveFile is the path of the RDB file that SAVE and BGSAVE write; empty means that
 	// they fail. Nothing else writes to it but DEBUG RELOAD and Engine.Save.
 	SaveFile string
+	// OnShutdown is called, in a goroutine of its own, when a client's SHUTDOWN has ended the
+	// engine; it should close the connections.
+	OnShutdown func()
 	// Log receives what a server would write to its log, redis.log included; nil drops it.
 	// It is called inside a turn and must not call back into the engine.
 	Log func(level LogLevel, message string)

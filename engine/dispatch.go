@@ -166,6 +166,7 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		clear(co.elems) // it must not hold on to what it refers to
 		co.elems = co.elems[:0]
 	}
+	began := co.moment()
 	co.depth++
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
 	retry := (s.held != nil || s.retrying) && run == nil && !inExec
@@ -174,6 +175,7 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 	}
 	v := spec.run(c)
 	co.depth--
+	usec := co.since(began)
 	if co.tracking.clients > 0 {
 		co.remember(spec, args)
 	}
@@ -181,26 +183,39 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		c.feedMonitors()
 	}
 	if s.isBlocked() && run == nil {
+		s.held.spent += usec
 		return v // it counts when it is through
 	}
-	co.lastCall = spec
-	co.finished(s, spec, v)
+	if s.held != nil && run == nil {
+		usec += s.held.spent
+	}
+	co.finished(s, spec, args, v, usec)
 	return v
 }
 
-// finished counts a call that has its reply.
-func (co *core) finished(s *Session, spec *Spec, v resp.Value) {
-	st := co.statsOf(spec)
-	st.calls++
-	co.stats.commands++
-	s.commands++
-	if v.Kind == resp.KindErr {
-		st.failed++
-		if !co.relayed {
-			co.countError(v.Str)
-		}
+// finished counts a call that has its reply, and the microseconds that it took.
+func (co *core) finished(s *Session, spec *Spec, args []string, v resp.Value, usec int64) {
+	failed := v.Kind == resp.KindErr
+	switch {
+	case failed && co.scripted && !co.relayed:
+		co.countScriptError(v.Str)
+	case failed && !co.relayed:
+		co.countError(v.Str)
 	}
-	co.relayed = false
+	co.relayed, co.scripted = false, false
+	co.charge(s, spec, args, failed, usec)
+}
+
+// maxErrorCodes is how many codes are counted before new ones of scripts' own errors go
+// under one name.
+const maxErrorCodes = 128
+
+// countScriptError counts an error that a script made up.
+func (co *core) countScriptError(text string) {
+	if _, known := co.stats.errorCodes[errCode(text)]; !known && len(co.stats.errorCodes) >= maxErrorCodes {
+		text = "ERRORSTATS_OVERFLOW "
+	}
+	co.countError(text)
 }
 
 func (co *core) countError(text string) {

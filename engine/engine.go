@@ -71,7 +71,10 @@ type core struct {
 	calls         [8]Call // the calls under way, outermost first
 	depth         int
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
-	lastCall      *Spec        // the command that ran last; its time is not booked yet
+	turn          turnStart
+	slept         int64 // microseconds for which commands have stalled the server
+	slowlog       slowlog
+	latency       latencyEvents
 	cursors       cursorTable
 	targets       migrateTargets
 	builtin       *Client    // Engine.Do's
@@ -84,8 +87,9 @@ type core struct {
 	runs scriptRun
 	// relayed tells that the reply of the script that just ended is the error of one
 	// of its commands, which is counted already.
-	relayed bool
-	busy    bool // it has run for too long: other clients get BUSY
+	relayed  bool
+	scripted bool // a script has just ended
+	busy     bool // it has run for too long: other clients get BUSY
 
 	stallEnd          *deadline
 	stallOver         []func() // what happens when the stall ends
@@ -179,11 +183,13 @@ func (e *Engine) begin() {
 	}
 	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
 	e.core.tick()
+	e.core.turn = turnStart{e.core.now, e.core.stats.commands}
 	e.core.fireDue()
 }
 
 // unlock ends a turn.
 func (e *Engine) unlock() {
+	e.core.countTurn()
 	e.core.endTracking()
 	e.core.arm()
 	if news := e.core.clusterNews(); news != nil {
@@ -246,6 +252,13 @@ func (co *core) fireDue() {
 	if co.armed == 0 || co.armed > co.now {
 		return // what arm found at the end of the last turn still holds
 	}
+	began, expired := co.moment(), co.stats.expiredKeys
+	co.fireAll()
+	co.countDue(began, co.stats.expiredKeys > expired)
+}
+
+// fireAll is fireDue without looking at the clock.
+func (co *core) fireAll() {
 	for range maxDuePerTurn {
 		at, ok := co.nextDue()
 		if !ok || at > co.now || co.closed {
@@ -260,6 +273,7 @@ func (co *core) fireDue() {
 		}
 		co.serveBlocked()
 	}
+	co.stats.expireCapped++
 }
 
 // maxDuePerTurn bounds the work that waits in front of a command when very many

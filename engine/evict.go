@@ -40,7 +40,8 @@ func (co *core) policy() *policy { return &policies[co.set.maxMemoryPolicy] }
 func setPolicy(co *core, value string) (why string) {
 	i := slices.Index(policyNames(), strings.ToLower(value))
 	if i < 0 {
-		return "argument(s) must be one of the following: " + strings.Join(policyNames(), ", ")
+		return "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, volatile-ttl, " +
+			"allkeys-lru, allkeys-lfu, allkeys-random, noeviction"
 	}
 	co.set.maxMemoryPolicy = i
 	return ""

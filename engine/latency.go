@@ -7,11 +7,25 @@ import "math/bits"
 type latencyHistogram struct {
 	total  int64
 	counts [256]int64
+	levels [latencyLevels]int64 // the same by powers of two, as LATENCY HISTOGRAM shows them
 }
+
+// latencyLevels is how many powers of two there are up to a second, where the server's
+// histogram ends.
+const latencyLevels = 21
+
+// latencyLevelTop is the longest time in microseconds of a level. The server counts
+// nanoseconds from 1024 on, to the end of the bucket that such a power begins.
+func latencyLevelTop(level int) int64 { return (1032<<level - 1) / 1000 }
 
 func (h *latencyHistogram) add(usec int64) {
 	h.total++
 	h.counts[latencyBucket(usec)]++
+	level := 0
+	for level < latencyLevels-1 && usec > latencyLevelTop(level) {
+		level++
+	}
+	h.levels[level]++
 }
 
 // latencyBucket is the bucket for a time.

@@ -143,10 +143,14 @@ func (run *scriptRun) killer() string {
 
 // busyReply is the refusal of other commands while a script is busy.
 func (co *core) busyReply() resp.Value {
+	busy := errBusy
 	if co.run != nil && !co.run.eval {
-		return errBusyFunction
+		busy = errBusyFunction
 	}
-	return errBusy
+	if co.set.redisNamed {
+		busy.Str = strings.Replace(busy.Str, "Valkey", "Redis", 1)
+	}
+	return busy
 }
 
 // interp is the interpreter, made for the first script.
@@ -184,7 +188,7 @@ func (c *Call) endRun() (slow bool) {
 	co := c.core
 	slow = co.run.polled
 	co.run = nil
-	co.relayed = co.lua.Relayed()
+	co.relayed, co.scripted = co.lua.Relayed(), true
 	if co.busy {
 		co.busy = false
 		co.engine.changed.Broadcast()

@@ -65,6 +65,7 @@ type held struct {
 	timer     *deadline
 	blocked   *blocking // waiting for a key
 	postponed []string  // the command itself, waiting for the end of a pause
+	spent     int64     // microseconds that its tries have taken so far
 }
 
 // Open makes the engine's side of an accepted connection. A non-empty reject
@@ -101,11 +102,17 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	e := s.core.engine
 	e.lockForCommand()
 	defer e.unlock()
+	if in.Buffered() > s.buffered {
+		s.core.stats.reads++
+	}
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
 	next = s.runAll(in)
 	s.core.endTracking()
 	s.buffered = in.Buffered()
 	out, s.out = s.out, spare[:0]
+	if len(out) > 0 {
+		s.core.stats.writes++
+	}
 	s.count(&s.bytesOut, &s.core.stats.bytesOut, len(out))
 	return out, next
 }
@@ -155,6 +162,9 @@ func (s *Session) Close() {
 	e := s.core.engine
 	e.mu.Lock() // not lock: a stalled server still notices a hang-up
 	defer e.unlock()
+	if s.conn != nil && s.conn.TooMuchInput() {
+		e.core.stats.tooMuchInput++
+	}
 	s.drop()
 }
 
@@ -180,13 +190,10 @@ func (s *Session) drop() {
 // process runs one request and delivers its reply, unless it has to wait.
 func (s *Session) process(args []string) {
 	co := s.core
-	started := co.now
-	s.lastSeen = started
+	s.lastSeen = co.now
 	co.running = s
 	v := s.exec(args)
 	co.running = nil
-	co.tick()
-	co.charge(started)
 	if s.asking > 0 && s.multi == nil {
 		s.asking--
 	}

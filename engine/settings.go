@@ -34,6 +34,13 @@ type settings struct {
 	// What min-replicas-to-write asks for is never there, as there are no replicas, unless
 	// either is 0.
 	minReplicas, minReplicasMaxLag int
+	latencyThreshold               int64 // latency-monitor-threshold in milliseconds, 0: nothing is recorded
+	slowerThan                     int64 // slowlog-log-slower-than in microseconds, negative: nothing is logged
+	slowlogMax                     int64
+	percentiles                    []string          // latency-tracking-info-percentiles
+	redisNamed                     bool              // extended-redis-compatibility
+	zone                           string            // availability-zone
+	tuned                          map[string]string // the other parameters that were set
 }
 
 func newSettings(co *core) *settings {
@@ -53,6 +60,10 @@ func newSettings(co *core) *settings {
 		aclLogMax:         128,
 		protectedMode:     co.cfg.ProtectedMode != "no",
 		minReplicasMaxLag: 10,
+		slowerThan:        10000,
+		slowlogMax:        128,
+		percentiles:       []string{"50", "99", "99.9"},
+		tuned:             map[string]string{},
 	}
 }
 

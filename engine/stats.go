@@ -13,6 +13,13 @@ type serverStats struct {
 	evictedScripts             int64
 	evictedKeys                int64
 	bytesIn, bytesOut          int64
+	reads, writes              int64                    // turns that found input, and that left output
+	tooMuchInput               int64                    // connections that were closed for that
+	expireCapped               int64                    // times that not all that was due was done in one turn
+	turns, turnUsec, turnMax   int64                    // turns of clients and of time, and their microseconds
+	turnCommands               int64                    // the most commands in one turn
+	commandUsec, dueUsec       int64                    // the parts of turnUsec for commands, and for what fell due
+	expireUsec                 int64                    // the part of dueUsec that expired keys
 	denied                     [deniedChannel + 1]int64 // by what was denied
 }
 
@@ -25,23 +32,91 @@ func (co *core) resetStats() {
 	clear(co.commandStats)
 }
 
+// turnStart is what a turn began with: the time and the number of commands until then.
+type turnStart struct{ at, commands int64 }
+
+// countTurn counts the turn that ends.
+func (co *core) countTurn() {
+	st, took := &co.stats, max(co.now-co.turn.at, 0)
+	st.turns++
+	st.turnUsec += took
+	st.turnMax = max(st.turnMax, took)
+	st.turnCommands = max(st.turnCommands, st.commands-co.turn.commands)
+}
+
+// countDue counts the time that it took to do what had fallen due, and to expire keys.
+func (co *core) countDue(began moment, expired bool) {
+	usec := max(co.clock.Now().UnixMicro()-began.at, 0)
+	co.stats.dueUsec += usec
+	if !expired {
+		return
+	}
+	co.stats.expireUsec += usec
+	if co.set.latencyThreshold > 0 {
+		co.sample("expire-cycle", usec)
+	}
+}
+
 // statsOf are the counters of a row.
 func (co *core) statsOf(s *Spec) *commandStats { return &co.commandStats[s.id] }
 
-// charge books the time since started on the command that has just run.
-func (co *core) charge(started int64) {
-	if co.lastCall == nil {
-		return
+// moment is when a command began: by the clock and by what commands had slept until then.
+type moment struct{ at, slept int64 }
+
+// moment is now. For a client's own command the time of the turn is good enough, for the
+// commands of a script or transaction the clock is read.
+func (co *core) moment() moment {
+	if co.depth == 0 {
+		return moment{co.now, co.slept}
 	}
-	st := co.statsOf(co.lastCall)
-	co.lastCall = nil
-	usec := max(co.now-started, 0)
+	return moment{co.clock.Now().UnixMicro(), co.slept}
+}
+
+// since is how many microseconds a command took that began at m. After a client's own
+// command the engine's time moves on.
+func (co *core) since(m moment) int64 {
+	if co.depth == 0 {
+		co.tick()
+		return max(co.now-m.at, 0) + co.slept - m.slept
+	}
+	return max(co.clock.Now().UnixMicro()-m.at, 0) + co.slept - m.slept
+}
+
+// charge books a command that is through and the microseconds that it took.
+func (co *core) charge(s *Session, spec *Spec, args []string, failed bool, usec int64) {
+	st := co.statsOf(spec)
+	st.calls++
+	if co.depth == 0 {
+		co.stats.commandUsec += usec
+	}
 	st.usec += usec
-	if !co.set.latencyTracking {
-		return
+	co.stats.commands++
+	s.commands++
+	if failed {
+		st.failed++
 	}
-	if st.latency == nil {
-		st.latency = &latencyHistogram{}
+	if co.set.latencyTracking {
+		if st.latency == nil {
+			st.latency = &latencyHistogram{}
+		}
+		st.latency.add(usec)
 	}
-	st.latency.add(usec)
+	if co.set.latencyThreshold > 0 {
+		event := "command"
+		if spec.Flags&Fast != 0 {
+			event = "fast-command"
+		}
+		co.sample(event, usec)
+	}
+	if spec.Flags&SkipSlowlog == 0 {
+		co.logSlow(s, spec, args, usec)
+	}
+}
+
+// wallNow is the engine's time, DEBUG SLEEP of the command under way included.
+func (co *core) wallNow() int64 {
+	if co.stalled {
+		return co.stallEnd.at
+	}
+	return co.now
 }

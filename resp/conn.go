@@ -28,6 +28,7 @@ type Conn struct {
 
 	kicked  atomic.Bool
 	dead    atomic.Bool
+	tooMuch atomic.Bool // more input than the limits allow
 	pending atomic.Int64
 
 	mu      sync.Mutex    // guards the two fields below; never held over I/O
@@ -81,6 +82,9 @@ func (c *Conn) LocalAddr() string { return c.local }
 // FD is the descriptor of the socket, or a small number for a connection
 // without one.
 func (c *Conn) FD() int { return c.fd }
+
+// TooMuchInput reports whether the connection was closed as more had come than the limits allow.
+func (c *Conn) TooMuchInput() bool { return c.tooMuch.Load() }
 
 // Pending is the number of bytes returned by turns that the peer has not taken.
 func (c *Conn) Pending() int { return int(c.pending.Load()) }
@@ -138,6 +142,7 @@ func (c *Conn) read() bool {
 	}
 	if c.dead.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
 		if errors.Is(err, ErrQueryBuffer) {
+			c.tooMuch.Store(true)
 			c.Abort()
 		}
 		return false

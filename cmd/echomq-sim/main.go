@@ -66,6 +66,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	select {
 	case <-ctx.Done():
 	case <-parentGone:
+	case <-srv.Done(): // SHUTDOWN, which has saved what it was asked to
+		return 0
 	}
 	srv.Close() // so that what is saved is what clients were told last
 	if o.cfg.SaveFile != "" {

@@ -153,3 +153,38 @@ func TestLoadAndSaveOnExit(t *testing.T) {
 		}
 	}
 }
+
+// TestShutdown: SHUTDOWN ends the process as a signal does, but for what it says of saving.
+func TestShutdown(t *testing.T) {
+	for _, tc := range []struct {
+		words []string
+		saved bool
+	}{{[]string{"SHUTDOWN"}, true}, {[]string{"SHUTDOWN", "NOSAVE"}, false}} {
+		path := filepath.Join(t.TempDir(), "dump.rdb")
+		stdinR, _ := io.Pipe()
+		stdoutR, stdoutW := io.Pipe()
+		code := make(chan int, 1)
+		go func() {
+			code <- run(context.Background(), []string{"--addr", "127.0.0.1:0", "--ready-json", "--save-on-exit", path}, stdinR, stdoutW, io.Discard)
+		}()
+		var ready struct{ Addr string }
+		if err := json.NewDecoder(stdoutR).Decode(&ready); err != nil {
+			t.Fatal(err)
+		}
+		nc, err := net.Dial("tcp", ready.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := resp.NewClient(nc)
+		if v, err := c.Do(tc.words...); err == nil {
+			t.Errorf("%q answered %v", tc.words, v)
+		}
+		c.Close()
+		if got := <-code; got != 0 {
+			t.Errorf("%q: exit code %d", tc.words, got)
+		}
+		if _, err := os.Stat(path); (err == nil) != tc.saved {
+			t.Errorf("%q: saved is %v", tc.words, err == nil)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// knownRows are the parameters that knownParams tells of, aliases included.
+func knownRows() (rows []parameter) {
+	for i := range knownParams {
+		k := &knownParams[i]
+		rows = append(rows, k.row(k.name))
+		if k.alias != "" {
+			rows = append(rows, k.row(k.alias))
+		}
+	}
+	return rows
+}
+
+func (k *knownParam) row(name string) parameter {
+	p := parameter{name: name, use: k.use, get: k.get}
+	if k.use&immutable != 0 {
+		return p
+	}
+	parse := newValueParser(k.values)
+	p.set = func(co *core, value string) string {
+		old := k.get(co)
+		value, why := parse(old, value)
+		switch {
+		case why != "":
+			return why
+		case k.use&inert != 0 && value != old:
+			return staysText(old)
+		}
+		co.set.tuned[k.name] = strings.Clone(value)
+		return ""
+	}
+	return p
+}
+
+func (k *knownParam) get(co *core) string {
+	if value, ok := co.set.tuned[k.name]; ok {
+		return value
+	}
+	return k.value
+}
+
+// staysText is why a parameter that clients would notice can't be changed here.
+func staysText(value string) string {
+	return "this simulator does not act on it, it stays at '" + value + "'"
+}
+
+// valueParser gives a new value the form in which CONFIG GET shows it, or tells why it
+// can't be one. old is the value until now.
+type valueParser func(old, value string) (text, why string)
+
+// newValueParser understands the values column of knownParams: a kind and what it allows.
+func newValueParser(spec string) valueParser {
+	kind, rest, _ := strings.Cut(spec, " ")
+	words := strings.Fields(rest)
+	switch kind {
+	case "bool":
+		return yesNoValue
+	case "int":
+		return numberValue(integerValue, words)
+	case "mem":
+		return numberValue(memoryValue, words)
+	case "percent":
+		return percentValue(numberValue(memoryValue, words))
+	case "enum", "flags":
+		return func(_, value string) (string, string) { return oneOf(words, value, kind == "flags") }
+	case "save":
+		return savePoints
+	case "buffers":
+		return bufferLimits
+	case "text":
+		return func(_, value string) (string, string) { return value, "" }
+	}
+	panic("engine: no such kind of parameter: " + spec)
+}
+
+func yesNoValue(_, value string) (text, why string) {
+	if text = strings.ToLower(value); text != "yes" && text != "no" {
+		return "", "argument must be 'yes' or 'no'"
+	}
+	return text, ""
+}
+
+var numberBounds = map[string]int64{"max": math.MaxInt64, "maxint": math.MaxInt32, "minint": math.MinInt32}
+
+func numberValue(parse numberParser, bounds []string) valueParser {
+	bound := func(i int) int64 {
+		if n, named := numberBounds[bounds[i]]; named {
+			return n
+		}
+		return atoi(bounds[i])
+	}
+	return func(_, value string) (text, why string) {
+		n, why := parse.within(value, bound(0), bound(1))
+		if len(bounds) == 4 { // the server then takes the nearest that makes sense
+			n = min(max(n, bound(2)), bound(3))
+		}
+		return strconv.FormatInt(n, 10), why
+	}
+}
+
+// percentValue also takes a number from 0 to 100 with a percent sign behind it.
+func percentValue(orElse valueParser) valueParser {
+	return func(old, value string) (text, why string) {
+		digits, percent := strings.CutSuffix(value, "%")
+		n, ok := parseInt(digits)
+		switch {
+		case !percent:
+			if _, ok := parseMemory(value); ok {
+				return orElse(old, value)
+			}
+			fallthrough
+		case !ok || n < 0:
+			return "", "argument must be a memory or percent value"
+		case n > 100:
+			return "", "percentage argument must be less or equal to 100"
+		}
+		return value, ""
+	}
+}
+
+// oneOf takes one of the words, or several with spaces between them.
+func oneOf(words []string, value string, several bool) (text, why string) {
+	given := []string{value}
+	if several {
+		given = strings.Split(value, " ")
+	}
+	chosen := map[string]bool{}
+	for _, g := range given {
+		g = strings.ToLower(g)
+		if !slices.Contains(words, g) {
+			return "", "argument(s) must be one of the following: " + strings.Join(words, ", ")
+		}
+		chosen[g] = true
+	}
+	if several && len(chosen) > 1 {
+		delete(chosen, words[0]) // it stands for none of the others
+	}
+	var out []string
+	for _, w := range words {
+		if chosen[w] {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, " "), ""
+}
+
+// savePoints takes pairs of seconds and changes.
+func savePoints(_, value string) (text, why string) {
+	var points []string
+	if value != "" {
+		points = strings.Split(value, " ")
+	}
+	if len(points)%2 != 0 {
+		return "", "Invalid save parameters"
+	}
+	for i, p := range points {
+		if n, err := strconv.ParseInt(p, 10, 64); err != nil || n < 0 || i%2 == 0 && n < 1 {
+			return "", "Invalid save parameters"
+		}
+	}
+	return value, ""
+}
+
+// bufferLimits takes, for any of the classes of clients, a hard limit, a soft one and
+// seconds. The other classes keep theirs.
+func bufferLimits(old, value string) (text, why string) {
+	limits, given := strings.Split(old, " "), strings.Split(value, " ")
+	if len(given)%4 != 0 {
+		return "", "Wrong number of arguments in buffer limit configuration."
+	}
+	for group := range slices.Chunk(given, 4) {
+		class := strings.ToLower(group[0])
+		if class == "replica" {
+			class = "slave"
+		}
+		at := slices.Index(limits, class)
+		if at < 0 || at%4 != 0 {
+			return "", "Invalid client class specified in buffer limit configuration."
+		}
+		hard, ok := parseMemory(group[1])
+		soft, ok2 := parseMemory(group[2])
+		seconds, err := strconv.ParseInt(group[3], 10, 64)
+		if !ok || !ok2 || err != nil || seconds < 0 {
+			return "", "Error in hard, soft or soft_seconds setting in buffer limit configuration."
+		}
+		copy(limits[at+1:], []string{strconv.FormatInt(hard, 10), strconv.FormatInt(soft, 10), strconv.FormatInt(seconds, 10)})
+	}
+	return strings.Join(limits, " "), ""
+}
+
+// setActiveDefrag refuses what a server refuses that was built without its own allocator.
+func setActiveDefrag(_ *core, value string) (why string) {
+	text, why := yesNoValue("", value)
+	if text == "yes" {
+		return "Active defragmentation cannot be enabled: it requires a server compiled with a modified Jemalloc " +
+			"like the one shipped by default with the source distribution"
+	}
+	return why
+}
+
+// setPercentiles takes the percentiles that INFO latencystats shows.
+func setPercentiles(co *core, value string) (why string) {
+	var out []string
+	if value != "" {
+		for _, p := range strings.Split(value, " ") {
+			f, ok := parseFloat(p)
+			if !ok {
+				return "Invalid latency-tracking-info-percentiles parameters"
+			}
+			if f < 0 || f > 100 {
+				return "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]"
+			}
+			out = append(out, fmt.Sprint(f))
+		}
+	}
+	co.set.percentiles = out
+	return ""
+}
