@@ -2,7 +2,10 @@ package engine
 
 // commandGroups lists the rows of every file. A command needs no line here, a
 // new file of commands needs one.
-func commandGroups() [][]Spec {
+func commandGroups() [][]Spec { return append(dataGroups(), serverGroups()...) }
+
+// dataGroups are the rows about data, messages and scripts.
+func dataGroups() [][]Spec {
 	return [][]Spec{
 		multiCommands,
 		pubsubCommands,
@@ -54,6 +57,12 @@ func commandGroups() [][]Spec {
 		streamPendingCommands,
 		streamClaimCommands,
 		streamInfoCommands,
+	}
+}
+
+// serverGroups are the rows that are not about data.
+func serverGroups() [][]Spec {
+	return [][]Spec{
 		connCommands,
 		clusterCommands,
 		clusterSlotCommands,

@@ -68,8 +68,7 @@ func TestLivePrograms(t *testing.T) {
 			continue
 		}
 		class := knownClass(have[1], want[1])
-		const otherLengths = "table.remove( tostring( table.insert( tostring( table.sort( tostring( #t2 3 #t1 3"
-		lengths := strings.Fields(otherLengths)
+		lengths := strings.Fields("table.remove( tostring( table.insert( tostring( table.sort( tostring( #t2 3 #t1 3")
 		switch {
 		case class != "" && class != "order of fields":
 		case explained(source, fromTheBack, "for i = 1, 3 do t1[i] = i"):
