@@ -25,18 +25,19 @@ type debugCommand struct {
 
 // debugSubcommands are the subcommands by their names.
 var debugSubcommands = map[string]debugCommand{
-	"digest":                   {2, 2, debugDigest},
-	"digest-value":             {2, math.MaxInt, debugDigestValue},
-	"error":                    {3, 3, debugError},
-	"help":                     {2, 2, debugHelp},
-	"log":                      {3, 3, debugLog},
-	"object":                   {3, 4, debugObject},
-	"populate":                 {3, 5, debugPopulate},
-	"protocol":                 {3, 3, debugProtocol},
-	"reload":                   {2, math.MaxInt, debugReload},
-	"set-active-expire":        {3, 3, debugSetActiveExpire},
-	"set-disable-deny-scripts": {3, 3, debugSetDisableDenyScripts},
-	"sleep":                    {3, 3, debugSleep},
+	"digest":                     {2, 2, debugDigest},
+	"digest-value":               {2, math.MaxInt, debugDigestValue},
+	"error":                      {3, 3, debugError},
+	"help":                       {2, 2, debugHelp},
+	"log":                        {3, 3, debugLog},
+	"object":                     {3, 4, debugObject},
+	"populate":                   {3, 5, debugPopulate},
+	"protocol":                   {3, 3, debugProtocol},
+	"quicklist-packed-threshold": {3, 3, debugQuicklistPackedThreshold},
+	"reload":                     {2, math.MaxInt, debugReload},
+	"set-active-expire":          {3, 3, debugSetActiveExpire},
+	"set-disable-deny-scripts":   {3, 3, debugSetDisableDenyScripts},
+	"sleep":                      {3, 3, debugSleep},
 }
 
 // debug: DEBUG subcommand [arg ...]
@@ -93,6 +94,16 @@ func leadingFloat(s string) float64 {
 		}
 	}
 	return 0
+}
+
+// debugQuicklistPackedThreshold: DEBUG QUICKLIST-PACKED-THRESHOLD size
+func debugQuicklistPackedThreshold(c *Call) resp.Value {
+	n, ok := parseMemory(c.Args[2])
+	if !ok || n < 0 || n > 1<<32-1<<20 {
+		return resp.Err("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
+	}
+	c.limits.ListPackedThreshold = int(n)
+	return resp.OK
 }
 
 // debugSetActiveExpire: DEBUG SET-ACTIVE-EXPIRE 0 | 1

@@ -37,7 +37,12 @@ func largest(fill int) int {
 }
 
 // large reports whether an element needs a node of its own.
-func (v *ListObj) large(elem string) bool { return v.quick && len(elem) > largest(v.fill) }
+func (v *ListObj) large(elem string) bool {
+	if least := v.l.ListPackedThreshold; least != 0 {
+		return v.quick && len(elem) >= least
+	}
+	return v.quick && len(elem) > largest(v.fill)
+}
 
 // fits reports whether there is a node k that takes an element more.
 func (v *ListObj) fits(k int, elem string) bool {

@@ -38,6 +38,9 @@ type Limits struct {
 	SetMaxIntsetEntries                          int
 	// ListMaxListpackSize is a number of elements, or from -1 down one of 4, 8, 16, 32 and 64 KB.
 	ListMaxListpackSize int
+	// ListPackedThreshold is the length in bytes from which on an element has a node of its
+	// own; 0 lets ListMaxListpackSize decide.
+	ListPackedThreshold int
 	// The nodes that streams are kept in; 0 is no limit.
 	StreamNodeMaxEntries, StreamNodeMaxBytes int
 }
