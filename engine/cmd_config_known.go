@@ -45,7 +45,6 @@ var knownParams = []knownParam{
 	{"appenddirname", "", "text", "appendonlydir", immutable},
 	{"appendfilename", "", "text", "appendonly.aof", immutable},
 	{"appendfsync", "", "enum everysec always no", "everysec", tuning},
-	{"appendonly", "", "bool", "no", inert},
 	{"auto-aof-rewrite-min-size", "", "mem 0 max", "67108864", tuning},
 	{"auto-aof-rewrite-percentage", "", "int 0 maxint", "100", tuning},
 	{"bgsave-cpulist", "bgsave_cpulist", "text", "", immutable},

@@ -26,6 +26,7 @@ var actingParams = []parameter{
 	fixedParam("aclfile", func(co *core) string { return co.cfg.ACLFile }),
 	numberParam("acllog-max-len", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.aclLogMax }),
 	textParam("availability-zone", func(co *core) *string { return &co.set.zone }),
+	yesNoParam("appendonly", func(co *core) *bool { return &co.set.appendOnly }),
 	givenParam("bind", (*core).tcpHosts),
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),

@@ -29,6 +29,7 @@ var debugSubcommands = map[string]debugCommand{
 	"digest-value":               {2, math.MaxInt, debugDigestValue},
 	"error":                      {3, 3, debugError},
 	"help":                       {2, 2, debugHelp},
+	"loadaof":                    {2, 2, debugLoadaof},
 	"log":                        {3, 3, debugLog},
 	"object":                     {3, 4, debugObject},
 	"populate":                   {3, 5, debugPopulate},

@@ -9,6 +9,14 @@ import (
 	"github.com/echomq/echomq-sim/store"
 )
 
+// debugLoadaof: DEBUG LOADAOF
+//
+// An append-only file that holds all commands brings back what is there.
+func debugLoadaof(c *Call) resp.Value {
+	c.restore(c.snapshot())
+	return resp.OK
+}
+
 // debugReload: DEBUG RELOAD [MERGE] [NOFLUSH] [NOSAVE]
 //
 // What the server would write to its file is kept in memory, unless there is a

@@ -197,7 +197,12 @@ func infoPersistence(co *core, w *infoWriter) {
 	w.zeros("rdb_last_cow_size")
 	w.num("rdb_last_load_keys_expired", co.stats.keysLoadedLate)
 	w.num("rdb_last_load_keys_loaded", co.stats.keysLoaded)
-	w.zeros("aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled")
+	aof := int64(0)
+	if co.set.appendOnly {
+		aof = 1
+	}
+	w.num("aof_enabled", aof)
+	w.zeros("aof_rewrite_in_progress", "aof_rewrite_scheduled")
 	w.num("aof_last_rewrite_time_sec", -1)
 	w.num("aof_current_rewrite_time_sec", -1)
 	w.text("aof_last_bgrewrite_status", "ok")

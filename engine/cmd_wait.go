@@ -43,7 +43,10 @@ func waitaof(c *Call) resp.Value {
 	if _, bad := c.timeoutMs(3); bad != nil {
 		return *bad
 	}
-	if local > 0 {
+	switch {
+	case local > 0 && c.set.appendOnly: // what DEBUG LOADAOF brings back is up to date at once
+		return c.waitForReplicas(replicas, 3, resp.Array(resp.One, resp.Zero))
+	case local > 0:
 		return resp.Err("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")
 	}
 	return c.waitForReplicas(replicas, 3, resp.Array(resp.Zero, resp.Zero))

@@ -16,7 +16,8 @@ type settings struct {
 	maxClients       int
 	maxMemory        int64 // bytes, 0: no limit
 	busyReplyMs      int64
-	maxMemoryPolicy  int // in policies
+	appendOnly       bool // commands that need the file answer as if it were there
+	maxMemoryPolicy  int  // in policies
 	maxMemorySamples int64
 	lfuLogFactor     int64
 	lfuDecayTime     int64 // minutes
