@@ -121,7 +121,7 @@ func knownClass(have, want string) string {
 		return "order of fields"
 	case strings.Contains(have, "0x") && replaced(have, "", "") == replaced(want, "", ""):
 		return "length of an address"
-	case replaced(have, "-0", "0") == replaced(want, "-0", "0"):
+	case withoutSigns(have) == withoutSigns(want):
 		return "negative zero"
 	case replaced(have, "-nan", "nan") == replaced(want, "-nan", "nan"):
 		return "sign of nan"
@@ -146,6 +146,11 @@ func loose(s string) string {
 	slices.Sort(b)
 	return string(b)
 }
+
+// withoutSigns is a reply with zeros that have no sign; what stands before one may be a dash.
+func withoutSigns(s string) string { return signedZero.ReplaceAllString(replaced(s, "", ""), "0") }
+
+var signedZero = regexp.MustCompile(`-+0`)
 
 var errorName = regexp.MustCompile(`(local|upvalue|field|global|method) '[^']*' \((a \w+ value)\)|to '[^']*'|\$\d+`)
 
