@@ -48,8 +48,11 @@ func (c *Call) proto() int {
 // command are used again once its reply is encoded.
 func (c *Call) values(n int) []resp.Value {
 	used := len(c.elems)
-	if c.Sess.conn == nil || !c.canBlock() || n > cap(c.elems)-used {
+	if c.Sess.conn == nil || !c.canBlock() || n > maxReusedElems-used {
 		return make([]resp.Value, n)
+	}
+	if c.elems == nil {
+		c.elems = make([]resp.Value, 0, maxReusedElems)
 	}
 	c.elems = c.elems[:used+n]
 	return c.elems[used : used+n : used+n]

@@ -29,9 +29,9 @@ type core struct {
 	cfg          Config
 	table        *table
 	acl          accessControl
-	recent       *Spec          // the command that was looked up last
-	called       string         // as it was spelled
-	commandStats []commandStats // by Spec.id
+	recent       *Spec           // the command that was looked up last
+	called       string          // as it was spelled
+	commandStats []*commandStats // by Spec.id; nil for what was not called yet
 	set          *settings
 	dbs          []*store.DB
 	limits       store.Limits
@@ -121,7 +121,7 @@ func New(cfg Config) (*Engine, error) {
 	co.stats.errorCodes = map[string]int64{}
 	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
 	co.table = sharedTable()
-	co.commandStats = make([]commandStats, co.table.rows)
+	co.commandStats = make([]*commandStats, co.table.rows)
 	co.set = newSettings(co)
 	co.limits = *store.DefaultLimits()
 	co.dbs = make([]*store.DB, cfg.Databases)
@@ -133,7 +133,6 @@ func New(cfg Config) (*Engine, error) {
 	}
 	co.scripts = newScriptCache()
 	co.functions, co.fastFunctions = &functionSet{}, map[*function]bool{}
-	co.elems = make([]resp.Value, 0, maxReusedElems)
 	if cfg.Cluster {
 		co.cluster = co.newCluster()
 	}

@@ -58,7 +58,14 @@ func (co *core) countDue(began moment, expired bool) {
 }
 
 // statsOf are the counters of a row.
-func (co *core) statsOf(s *Spec) *commandStats { return &co.commandStats[s.id] }
+func (co *core) statsOf(s *Spec) *commandStats {
+	st := co.commandStats[s.id]
+	if st == nil {
+		st = &commandStats{}
+		co.commandStats[s.id] = st
+	}
+	return st
+}
 
 // moment is when a command began: by the clock and by what commands had slept until then.
 type moment struct{ at, slept int64 }
