@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the texts of the errors are the server's
+
 package engine
 
 import (
