@@ -11,6 +11,7 @@ import (
 type policy struct {
 	name     string
 	volatile bool // only keys with a deadline
+	byUse    bool // objects keep how often they are used, instead of when
 	rank     func(co *core, o *store.Object) int64
 }
 
@@ -20,8 +21,8 @@ var policies = []policy{
 	{name: "noeviction"},
 	{name: "allkeys-lru", rank: (*core).idleRank},
 	{name: "volatile-lru", volatile: true, rank: (*core).idleRank},
-	{name: "allkeys-lfu", rank: (*core).rarityRank},
-	{name: "volatile-lfu", volatile: true, rank: (*core).rarityRank},
+	{name: "allkeys-lfu", byUse: true, rank: (*core).rarityRank},
+	{name: "volatile-lfu", volatile: true, byUse: true, rank: (*core).rarityRank},
 	{name: "allkeys-random"},
 	{name: "volatile-random", volatile: true},
 	{name: "volatile-ttl", volatile: true, rank: func(_ *core, o *store.Object) int64 { return -o.Expire() }},
@@ -49,10 +50,7 @@ func setPolicy(co *core, value string) (why string) {
 
 // countsUses reports whether the policy goes by how often a key is used. OBJECT FREQ and
 // IDLETIME depend on it, as objects keep only one of the two.
-func (co *core) countsUses() bool {
-	name := co.policy().name
-	return name == "allkeys-lfu" || name == "volatile-lfu"
-}
+func (co *core) countsUses() bool { return co.policy().byUse }
 
 func (co *core) idleRank(o *store.Object) int64 { return co.now/1e6 - int64(o.Access()) }
 

@@ -6,8 +6,8 @@ import "hash/maphash"
 // change of one that was found before needs no search. Only whoever may change the
 // sequence uses find and ref: hints are written, and frozen sequences are read by many.
 //
-// Measured with 10,000 keys in memory that is not in the processor's cache: a search
-// 330 ns, a hint 90 ns.
+// Measured over 50 pipelined connections with 10,000 keys: a GET took 1.2 to 1.4 us of the
+// server's processor time with searches only, and takes 0.85 to 0.97 us.
 type hinted[T ordered[T]] struct {
 	runs[T]
 	hints []hint[T]
@@ -72,9 +72,5 @@ func (r *hinted[T]) ref(x T, name string) *T {
 	if !ok {
 		return nil
 	}
-	b := at.b
-	if b.own != r.own {
-		b = r.mutable(at)
-	}
-	return &b.items()[i]
+	return &r.mutable(at).items()[i]
 }
