@@ -51,6 +51,10 @@ func TestMain(m *testing.M) {
 		serveMiniredis(addr)
 		return
 	}
+	if setting := os.Getenv(soakEnv); setting != "" {
+		soakMain(setting)
+		return
+	}
 	m.Run()
 }
 

@@ -172,10 +172,13 @@ type direction struct {
 	writeBy deadline
 }
 
-// deadline is a point in time that may have passed.
+// deadline is a point in time, zero for none. Most are moved on before anybody waits for
+// them, so a timer is started only by who does wait. It may ring too early, for a deadline
+// that has been put off since, but never too late.
 type deadline struct {
-	passed bool
-	timer  *time.Timer
+	at    time.Time
+	timer *time.Timer // nil if there is none
+	rings time.Time   // when it does
 }
 
 func newDirection() *direction {
@@ -198,14 +201,14 @@ func (d *direction) waitInput() error {
 		switch {
 		case d.gone:
 			return net.ErrClosed
-		case d.readBy.passed:
+		case d.readBy.passed():
 			return os.ErrDeadlineExceeded
 		case d.at < len(d.buf):
 			return nil
 		case d.ended:
 			return io.EOF
 		}
-		d.changed.Wait()
+		d.wait(&d.readBy)
 	}
 }
 
@@ -234,7 +237,7 @@ func (d *direction) write(p []byte, wait bool) (n int, err error) {
 		if err := d.writeError(); err != nil || !wait {
 			return 0, err
 		}
-		d.changed.Wait()
+		d.wait(&d.writeBy)
 	}
 	d.writing = true
 	defer func() {
@@ -250,7 +253,7 @@ func (d *direction) write(p []byte, wait bool) (n int, err error) {
 			return n, nil
 		}
 		d.changed.Broadcast()
-		d.changed.Wait()
+		d.wait(&d.writeBy)
 	}
 }
 
@@ -260,7 +263,7 @@ func (d *direction) writeError() error {
 		return net.ErrClosed
 	case d.gone:
 		return syscall.EPIPE
-	case d.writeBy.passed:
+	case d.writeBy.passed():
 		return os.ErrDeadlineExceeded
 	}
 	return nil
@@ -294,36 +297,42 @@ func (d *direction) endReading() {
 	d.mu.Unlock()
 }
 
-// setDeadline sets one of d's two deadlines. net.Conn speaks of points in time,
-// so this is the one place of the package that reads the clock and starts
-// timers; both are a bubble's own inside synctest.
+// setDeadline sets one of d's two deadlines. net.Conn speaks of points in time, so this
+// file is the one place of the package that reads the clock and starts timers; both are a
+// bubble's own inside synctest.
 func (d *direction) setDeadline(which *deadline, t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	which.stop()
-	which.passed = false
-	if !t.IsZero() && !d.ended && !d.gone {
-		d.startDeadline(which, time.Until(t))
+	which.at = t
+	if which.timer != nil && (t.IsZero() || t.Before(which.rings)) {
+		which.stop()
 	}
-	d.changed.Broadcast()
+	d.changed.Broadcast() // who waits looks again
 }
 
-func (d *direction) startDeadline(which *deadline, left time.Duration) {
-	if left <= 0 {
-		which.passed = true
-		return
+// wait waits with the lock held until something changes or the deadline passes.
+func (d *direction) wait(by *deadline) {
+	if !by.at.IsZero() && by.timer == nil {
+		d.start(by)
 	}
+	d.changed.Wait()
+}
+
+// start makes a timer ring when the deadline passes.
+func (d *direction) start(by *deadline) {
 	var timer *time.Timer
-	timer = time.AfterFunc(left, func() {
+	timer = time.AfterFunc(time.Until(by.at), func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if which.timer == timer { // or else it was set anew meanwhile
-			which.passed = true
+		if by.timer == timer { // or else it was stopped too late
+			by.timer = nil
 			d.changed.Broadcast()
 		}
 	})
-	which.timer = timer
+	by.timer, by.rings = timer, by.at
 }
+
+func (w *deadline) passed() bool { return !w.at.IsZero() && time.Until(w.at) <= 0 }
 
 func (w *deadline) stop() {
 	if w.timer != nil {
