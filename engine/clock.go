@@ -15,6 +15,9 @@ type Clock interface {
 	// wake arranges for f to run, in a goroutine of its own, once the clock
 	// has reached at; it replaces the former arrangement. A zero at cancels.
 	wake(at time.Time, f func())
+	// micros is a time in microseconds that is good for differences only; it is read twice
+	// for each command of a script, and costs half of what Now does.
+	micros() int64
 }
 
 // Real returns the clock of the machine; inside a testing/synctest bubble that
@@ -26,6 +29,11 @@ type realClock struct {
 }
 
 func (*realClock) Now() time.Time { return time.Now() }
+
+// processStart has a monotonic reading, which Since makes do with.
+var processStart = time.Now()
+
+func (*realClock) micros() int64 { return time.Since(processStart).Microseconds() }
 
 func (r *realClock) wake(at time.Time, f func()) {
 	if r.timer != nil {
@@ -60,6 +68,8 @@ func (m *manualClock) set(t time.Time) {
 }
 
 func (*manualClock) wake(time.Time, func()) {}
+
+func (m *manualClock) micros() int64 { return m.Now().UnixMicro() }
 
 // stopwatch measures real time, whatever clock the engine has: a script that
 // never ends must be noticed even when simulated time stands still.

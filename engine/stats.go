@@ -76,7 +76,7 @@ func (co *core) moment() moment {
 	if co.depth == 0 {
 		return moment{co.now, co.slept}
 	}
-	return moment{co.clock.Now().UnixMicro(), co.slept}
+	return moment{co.clock.micros(), co.slept}
 }
 
 // since is how many microseconds a command took that began at m. After a client's own
@@ -86,7 +86,7 @@ func (co *core) since(m moment) int64 {
 		co.tick()
 		return max(co.now-m.at, 0) + co.slept - m.slept
 	}
-	return max(co.clock.Now().UnixMicro()-m.at, 0) + co.slept - m.slept
+	return max(co.clock.micros()-m.at, 0) + co.slept - m.slept
 }
 
 // charge books a command that is through and the microseconds that it took.
