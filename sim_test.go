@@ -114,6 +114,39 @@ func TestInsideABubble(t *testing.T) {
 	}
 }
 
+func TestBlockingInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := echomqsim.RunT(t, echomqsim.Config{})
+		c, begin := goRedis(t, srv, redis.Options{ReadTimeout: -1}), srv.Now()
+		if err := c.BLPop(t.Context(), time.Hour, "l").Err(); err != redis.Nil {
+			t.Error(err)
+		}
+		if d := srv.Now().Sub(begin); d != time.Hour {
+			t.Errorf("BLPOP came back after %v", d)
+		}
+	})
+}
+
+func TestBlockingOnAManualClock(t *testing.T) {
+	srv := echomqsim.RunT(t, echomqsim.Config{Clock: echomqsim.Manual(time.Unix(1_700_000_000, 0))})
+	nc, err := srv.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := resp.NewClient(nc)
+	c.Send("BLPOP", "l", "3600")
+	c.Flush()
+	for !strings.Contains(srv.Do("INFO", "clients").Str, "blocked_clients:1") {
+		runtime.Gosched()
+	}
+	srv.Advance(time.Hour)
+	v, err := c.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, v, "_*")
+}
+
 func TestDebugSleepInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := echomqsim.RunT(t, echomqsim.Config{EnableDebug: "yes"})

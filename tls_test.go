@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
 	echomqsim "github.com/echomq/echomq-sim"
+	"github.com/echomq/echomq-sim/resp"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -54,6 +56,25 @@ func TestTLS(t *testing.T) {
 	want(t, srv.Do("CONFIG", "GET", "port"), "%\n  $port  $0")
 	_, port, _ := net.SplitHostPort(srv.Addr())
 	want(t, srv.Do("CONFIG", "GET", "tls-port"), "%\n  $tls-port  $"+port)
+}
+
+func TestTLSClientThatHangsUpTakesNothing(t *testing.T) {
+	srv, trust := tlsServer(t, nil)
+	for range 100 {
+		nc, err := tls.Dial("tcp", srv.Addr(), trust)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := resp.NewClient(nc)
+		c.Send("BLPOP", "l", "0")
+		c.Flush()
+		for !strings.Contains(srv.Do("INFO", "clients").Str, "blocked_clients:1") {
+			runtime.Gosched()
+		}
+		nc.Close()
+		want(t, srv.Do("RPUSH", "l", "x"), ":1")
+		want(t, srv.Do("LPOP", "l"), "$x")
+	}
 }
 
 func TestTLSNames(t *testing.T) {

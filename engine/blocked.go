@@ -172,10 +172,21 @@ func (co *core) serveKey(k watchKey) {
 		if o != nil && co.expired(o) {
 			o = nil
 		}
-		if b.noKey || o != nil && o.Type() == b.of {
+		if (b.noKey || o != nil && o.Type() == b.of) && !s.dropDead() {
 			co.retry(s)
 		}
 	}
+}
+
+// dropDead drops a waiting client that has hung up, and reports whether it has. Its own
+// goroutine may be late to hear of it, and what the client would be given were lost.
+func (s *Session) dropDead() bool {
+	if s.conn == nil || !s.conn.HungUp() {
+		return false
+	}
+	s.closing = true // runs nothing more
+	s.drop()
+	return true
 }
 
 // retry runs a blocked client's command again. If it blocks again it keeps its

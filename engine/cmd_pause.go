@@ -106,7 +106,7 @@ func (co *core) runPostponed() {
 		}
 		s := co.resumed[0]
 		co.resumed = co.resumed[1:]
-		if s.gone || s.closing || s.held == nil || s.held.postponed == nil {
+		if s.gone || s.closing || s.held == nil || s.held.postponed == nil || s.dropDead() {
 			continue
 		}
 		args := s.held.postponed

@@ -126,6 +126,9 @@ func (c *memConn) Close() error {
 	return nil
 }
 
+// hungUp reports whether the peer has ended its output or is gone.
+func (c *memConn) hungUp() bool { return c.in.over() || c.out.over() }
+
 func (c *memConn) LocalAddr() net.Addr  { return c.local }
 func (c *memConn) RemoteAddr() net.Addr { return c.remote }
 
@@ -278,6 +281,13 @@ func (d *direction) put(p []byte) int {
 	}
 	d.buf = append(d.buf, p...)
 	return len(p)
+}
+
+// over reports whether one of the two ends is done.
+func (d *direction) over() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ended || d.gone
 }
 
 func (d *direction) endWriting() {
