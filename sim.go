@@ -20,6 +20,7 @@ type Server struct {
 	wire   *resp.Server
 	mem    *resp.Listener
 	onErr  func(error) // RunT's way to report what Addr can't return
+	leave  func()      // called at the end if it is set: the cluster's way to notice
 
 	mu     sync.Mutex
 	ln     net.Listener // TCP, nil until Start
@@ -40,6 +41,9 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, mem: resp.NewListener(), done: make(chan struct{})}
 	ec := cfg.engine()
 	ec.OnShutdown = func() { s.Close() }
+	if cfg.Cluster && cfg.TLS != nil {
+		ec.DialMigrate = dialNode(cfg.TLS)
+	}
 	e, err := engine.New(ec)
 	if err != nil {
 		return nil, err
@@ -58,6 +62,15 @@ func (s *Server) Start() error {
 }
 
 func (s *Server) start() error {
+	if err := s.listen(); err != nil {
+		return err
+	}
+	s.serve()
+	return nil
+}
+
+// listen opens the sockets.
+func (s *Server) listen() error {
 	if s.closed {
 		return ErrClosed
 	}
@@ -78,17 +91,26 @@ func (s *Server) start() error {
 			return fmt.Errorf("echomqsim: %w", err)
 		}
 		s.engine.Listening(s.unix.Addr())
-		go s.wire.Serve(s.unix)
 	}
 	s.ln = ln
 	if s.cfg.TLS != nil {
-		ln = tls.NewListener(ln, s.cfg.TLS)
 		s.engine.Listening(tlsAddr{ln.Addr()})
 	} else {
 		s.engine.Listening(ln.Addr())
 	}
-	go s.wire.Serve(ln)
 	return nil
+}
+
+// serve accepts connections on what listen has opened.
+func (s *Server) serve() {
+	if s.unix != nil {
+		go s.wire.Serve(s.unix)
+	}
+	ln := s.ln
+	if s.cfg.TLS != nil {
+		ln = tls.NewListener(ln, s.cfg.TLS)
+	}
+	go s.wire.Serve(ln)
 }
 
 // listenUnix listens on path, taking the place of a socket that nobody serves any more.
@@ -160,7 +182,22 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	s.engine.Close()
 	defer close(s.done)
-	return s.wire.Close()
+	err := s.wire.Close()
+	for _, ln := range []net.Listener{s.ln, s.unix} {
+		if ln != nil {
+			ln.Close() // if nothing was served on it yet; a second time does nothing
+		}
+	}
+	if s.leave != nil {
+		s.leave()
+	}
+	return err
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // Done is closed once the server has ended: by Close, or by a client's SHUTDOWN.

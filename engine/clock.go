@@ -71,6 +71,15 @@ func (*manualClock) wake(time.Time, func()) {}
 
 func (m *manualClock) micros() int64 { return m.Now().UnixMicro() }
 
+// Twin is a further clock like c, of which each engine needs one of its own: one that tells
+// the machine's time, or a Manual one that stands still at c's. nil stands for Real().
+func Twin(c Clock) Clock {
+	if m, ok := c.(*manualClock); ok {
+		return Manual(m.Now())
+	}
+	return Real()
+}
+
 // stopwatch measures real time, whatever clock the engine has: a script that
 // never ends must be noticed even when simulated time stands still.
 type stopwatch struct{ start time.Time }

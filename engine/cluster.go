@@ -9,7 +9,7 @@ import (
 )
 
 // cluster is what this server, as a node of a cluster, knows of the nodes, and of whose the
-// slots are. A slot without a node that is there makes the cluster fail.
+// slots are.
 type cluster struct {
 	self     *clusterNode
 	nodes    []*clusterNode // all, by ID
@@ -21,6 +21,10 @@ type cluster struct {
 	link     *clusterLink         // to the other nodes' engines, nil if there are none
 	changed  bool                 // in this turn, in a way that the others must be told of
 	version  uint64               // of the news that they were told
+	tuned    bool                 // in this turn a parameter about clusters was set
+	healthy  bool                 // see noteHealth
+	minority bool                 // most nodes that have slots were out of reach at last
+	okFrom   int64                // the Unix millisecond until which this node serves nobody
 }
 
 // clusterNode is one node of a cluster.
@@ -30,14 +34,14 @@ type clusterNode struct {
 	slots     int
 	host      string // where the others' clients find it
 	port      int64
-	down      bool
 	heard     uint64 // the version of its latest news
+	reach
 }
 
 // newCluster is a cluster of one node that has all slots.
 func (co *core) newCluster() *cluster {
 	self := &clusterNode{id: co.hexID(2), shard: co.hexID(3)}
-	cl := &cluster{self: self, nodes: []*clusterNode{self}}
+	cl := &cluster{self: self, nodes: []*clusterNode{self}, healthy: true}
 	cl.closeSlots()
 	for slot := range slotCount {
 		cl.assign(slot, self)
@@ -61,19 +65,6 @@ func (cl *cluster) assign(slot int, to *clusterNode) {
 // closeSlots ends all that is on its way.
 func (cl *cluster) closeSlots() {
 	cl.leaving, cl.coming = map[int]*clusterNode{}, map[int]*clusterNode{}
-}
-
-// ok reports whether the cluster serves requests.
-func (cl *cluster) ok() bool { return cl.assigned-cl.failed() == slotCount }
-
-// failed is the number of slots whose node is down.
-func (cl *cluster) failed() (n int) {
-	for _, node := range cl.nodes {
-		if node.down {
-			n += node.slots
-		}
-	}
-	return n
 }
 
 // node finds a node by its ID.
@@ -146,7 +137,7 @@ func (co *core) endpointOf(n *clusterNode) (host string, port int64) {
 // announced, or the first one that connections are accepted on.
 func (co *core) endpoint() (host string, port int64) {
 	for _, l := range co.listeners {
-		if h, p, err := net.SplitHostPort(l.addr); err == nil && l.network == "tcp" {
+		if h, p, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
 			host, port = h, atoi(p)
 			break
 		}
@@ -172,15 +163,17 @@ const (
 	redirectNone     redirect = iota
 	redirectCross             // its keys are in different slots
 	redirectUnbound           // its slot has no node
-	redirectDown              // some other slot has none
+	redirectDown              // the cluster is down
+	redirectReadOnly          // it is, and this is no read
 	redirectUnstable          // some of its keys have left already, or are still to come
 	redirectMoved             // its slot is another node's
 	redirectAsk               // its keys have left already
 )
 
 // route finds the slot of the keys of some requests, -1 if they have none, and whether
-// they can be served: asking tells that a node has sent the client here.
-func (co *core) route(asking bool, requests ...queued) (slot int, why redirect) {
+// they can be served. The flags are those of what the client has sent; asking tells that a
+// node has sent it here.
+func (co *core) route(flags Flags, asking bool, requests ...queued) (slot int, why redirect) {
 	cl := co.cluster
 	slot = -1
 	leaving, coming, channels, several := false, false, false, false
@@ -214,8 +207,8 @@ func (co *core) route(asking bool, requests ...queued) (slot int, why redirect) 
 	switch open := leaving || coming; {
 	case slot < 0:
 		return slot, redirectNone
-	case !channels && !cl.ok():
-		return slot, redirectDown
+	case !co.clusterOK() && co.whyDown(flags, channels) != redirectNone:
+		return slot, co.whyDown(flags, channels)
 	case open && requests[0].spec.Name == "migrate": // which is how the keys move
 		return slot, redirectNone
 	case leaving && missing > 0 && present > 0, coming && asking && several && missing > 0:
@@ -239,7 +232,11 @@ func (s *Session) clusterGate(spec *Spec, args []string) *reject {
 		}
 		requests = s.multi.queue
 	}
-	slot, why := co.route(s.asking > 0 || spec.Flags&Asking != 0, requests...)
+	flags := spec.Flags
+	if !co.clusterOK() && spec.Name != "exec" { // whose requests were let in one by one
+		flags = s.flagsOf(spec, args)
+	}
+	slot, why := co.route(flags, s.asking > 0 || spec.Flags&Asking != 0, requests...)
 	s.slot = slot
 	if why == redirectNone {
 		return nil
@@ -266,13 +263,14 @@ var redirectTexts = [...]string{
 	redirectCross:    "CROSSSLOT Keys in request don't hash to the same slot",
 	redirectUnbound:  "CLUSTERDOWN Hash slot not served",
 	redirectDown:     "CLUSTERDOWN The cluster is down",
+	redirectReadOnly: "CLUSTERDOWN The cluster is down and only accepts read commands",
 	redirectUnstable: "TRYAGAIN Multiple keys request during rehashing of slot",
 }
 
 // scriptClusterGate is clusterGate for a command of a script. What the keys that it was
 // given don't tell shows only here.
 func (co *core) scriptClusterGate(run *scriptRun, spec *Spec, args []string) *reject {
-	slot, why := co.route(run.caller.asking > 0 || spec.Flags&Asking != 0, queued{spec, args})
+	slot, why := co.route(spec.Flags, run.caller.asking > 0 || spec.Flags&Asking != 0, queued{spec, args})
 	text := ""
 	switch why {
 	case redirectCross:
@@ -283,6 +281,8 @@ func (co *core) scriptClusterGate(run *scriptRun, spec *Spec, args []string) *re
 		text = "Script attempted to access a non local key in a cluster node"
 	case redirectDown:
 		text = "Script attempted to execute a command while the cluster is down"
+	case redirectReadOnly:
+		text = "Script attempted to execute a write command while the cluster is down and readonly"
 	case redirectUnstable:
 		text = "Unable to execute command '" + spec.Name + "' in script because undeclared keys were accessed during rehashing of the slot"
 	case redirectNone:
@@ -311,7 +311,8 @@ var (
 	errSetSlotTimeout = resp.Err("ERR Missing timeout value")
 )
 
-// slotsChanged lets clients know that wait for keys or messages of slots that have gone.
+// slotsChanged lets clients know that wait for keys or messages of slots that have gone, or
+// of a cluster that has failed.
 func (co *core) slotsChanged() {
 	cl := co.cluster
 	var gone []string
@@ -325,17 +326,21 @@ func (co *core) slotsChanged() {
 			s.deliver(s.unsubscribe(subShard, name))
 		}
 	}
-	ok := cl.ok()
+	co.noteHealth()
+	ok := co.clusterOK()
 	for _, s := range co.clients() {
-		if !s.isBlocked() {
+		if !s.isBlocked() || len(s.held.blocked.keys) == 0 {
 			continue
 		}
 		why := redirectNone
 		switch {
 		case !ok:
 			why = redirectDown
-		case s.slot >= 0 && cl.owner[s.slot] != cl.self && cl.coming[s.slot] == nil:
-			why = redirectMoved // there is an owner, as all is well
+		case s.slot < 0 || cl.owner[s.slot] == cl.self || cl.coming[s.slot] != nil:
+		case cl.owner[s.slot] == nil:
+			why = redirectUnbound
+		default:
+			why = redirectMoved
 		}
 		if why != redirectNone {
 			s.release(resp.Err(co.redirectText(why, max(s.slot, 0))))

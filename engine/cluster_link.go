@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type clusterNews struct {
 	epoch   int64 // the cluster's
 	version uint64
 	owns    []bool // by slot
+	// suspects are the IDs of the nodes that it can't reach.
+	suspects []string
 }
 
 // JoinCluster makes one cluster of engines that are each a cluster's only node, with IDs of
@@ -73,8 +76,11 @@ func (e *Engine) join(link *clusterLink, nodes []clusterNode, self int) {
 		n := nodes[i]
 		cl.nodes = append(cl.nodes, &n)
 	}
-	for slot := range slotCount {
-		cl.assign(slot, cl.nodes[slot*len(nodes)/slotCount])
+	firsts := append(firstSlots(len(nodes)), slotCount)
+	for i, n := range cl.nodes {
+		for slot := firsts[i]; slot < firsts[i+1]; slot++ {
+			cl.assign(slot, n)
+		}
 	}
 	cl.self = cl.nodes[self]
 	cl.changed = false
@@ -83,25 +89,56 @@ func (e *Engine) join(link *clusterLink, nodes []clusterNode, self int) {
 	e.core.slotsChanged()
 }
 
-// NodeDown tells the other engines of the cluster that the node is out of reach.
-func (e *Engine) NodeDown() {
-	e.mu.Lock() // it may be closed
-	link, id := e.core.cluster.link, e.core.cluster.self.id
-	e.mu.Unlock()
-	for _, other := range link.engines {
-		if other != e {
-			other.loseNode(id)
-		}
+// firstSlots are the first slots of n nodes that share all of them as equally as the
+// server's tools divide them.
+func firstSlots(n int) []int {
+	first := make([]int, n)
+	for i := 1; i < n; i++ {
+		first[i] = int(math.Round(float64(i) * (float64(slotCount) / float64(n))))
 	}
+	return first
 }
 
-func (e *Engine) loseNode(id string) {
+// NodeDown lets the other engines of the cluster notice that this one, which has ended, is
+// out of reach.
+func (e *Engine) NodeDown() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	cl := e.core.cluster
+	if cl == nil || cl.link == nil {
+		return
+	}
+	id, version := cl.self.id, cl.version
+	cl.link.tell(e, func(other *core) {
+		if n := other.cluster.node(id); n != nil && n != other.cluster.self && n.heard <= version {
+			n.heard = version // what is still on its way is lost
+			other.lost(n)
+		}
+	})
+}
+
+// Rejoin puts a new engine in the place of old, a node of a cluster that has ended. As a server
+// that starts again with its old configuration file it keeps what old knew of the cluster,
+// and that of its own slots, but has no keys.
+func (e *Engine) Rejoin(old *Engine) {
+	old.mu.Lock()
+	cl, resets := old.core.cluster, old.core.resets
+	old.core.cluster = nil
+	old.mu.Unlock()
 	e.lock()
 	defer e.unlock()
-	if n := e.core.cluster.node(id); n != nil && !e.core.closed {
-		n.down = true
-		e.core.slotsChanged()
+	co := &e.core
+	cl.link.replace(old, e)
+	co.cluster, co.resets = cl, resets
+	cl.okFrom = co.ms() + restartDelay
+	for _, n := range cl.nodes {
+		n.timer = nil
+		if n.gone = false; n != cl.self {
+			co.lost(n) // until it answers
+		}
 	}
+	cl.changed = true
+	co.slotsChanged()
 }
 
 // clusterNews is what the others must be told of this turn, nil for nothing.
@@ -116,20 +153,48 @@ func (co *core) clusterNews() *clusterNews {
 	for slot, owner := range cl.owner {
 		news.owns[slot] = owner == cl.self
 	}
+	for _, n := range cl.nodes {
+		if n.suspect || n.failed {
+			news.suspects = append(news.suspects, n.id)
+		}
+	}
+	news.node.reach = reach{}
 	return news
 }
 
-// spread brings news from one engine to all others.
-func (l *clusterLink) spread(from *Engine, news *clusterNews) {
+// tell has all engines but one, those that have ended left out, run f in turns of their own.
+func (l *clusterLink) tell(from *Engine, f func(co *core)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, e := range l.engines {
 		if e == from {
 			continue
 		}
-		l.add(1)
+		l.underWay++
 		go func() {
-			defer l.add(-1)
-			e.learn(news)
+			defer l.arrived()
+			e.lockForTime() // so that a server that is stalled doesn't stop the others
+			e.begin()
+			defer e.unlock()
+			if !e.core.closed && e.core.cluster != nil {
+				f(&e.core)
+			}
 		}()
+	}
+}
+
+// replace puts an engine in the place of another.
+func (l *clusterLink) replace(old, e *Engine) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.engines = slices.Clone(l.engines)
+	l.engines[slices.Index(l.engines, old)] = e
+}
+
+// spreadNews tells the others what has changed.
+func (e *Engine) spreadNews() {
+	if news := e.core.clusterNews(); news != nil {
+		e.core.cluster.link.tell(e, func(other *core) { other.learn(news) })
 	}
 }
 
@@ -154,10 +219,10 @@ func (l *clusterLink) newestEpoch() int64 {
 	return l.epoch
 }
 
-func (l *clusterLink) add(n int) {
+func (l *clusterLink) arrived() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.underWay += n; l.underWay == 0 {
+	if l.underWay--; l.underWay == 0 {
 		l.idle.Broadcast()
 	}
 }
@@ -172,20 +237,22 @@ func (l *clusterLink) settle() {
 }
 
 // learn takes in what another node says of itself.
-func (e *Engine) learn(news *clusterNews) {
-	e.lock()
-	defer e.unlock()
-	cl := e.core.cluster
+func (co *core) learn(news *clusterNews) {
+	cl := co.cluster
 	n := cl.node(news.node.id)
-	if n == nil || n == cl.self || n.heard >= news.version || e.core.closed {
+	if n == nil || n == cl.self || n.heard >= news.version {
 		return // it was forgotten, or later news came first
 	}
 	told := cl.changed
 	n.heard, n.epoch = news.version, news.node.epoch
 	cl.epoch = max(cl.epoch, news.epoch)
-	claimed := e.core.learnSlots(n, news.owns)
+	claimed := co.learnSlots(n, news.owns)
 	cl.changed = told || claimed // the others hear from n itself of what is n's
-	e.core.slotsChanged()
+	if n.gone {
+		co.found(n)
+	}
+	co.accused(n, news.suspects)
+	co.slotsChanged()
 }
 
 // learnSlots gives a node the slots that it says it owns, unless who owns them now has a

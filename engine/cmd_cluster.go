@@ -132,7 +132,7 @@ func clusterMyShardID(c *Call) resp.Value { return resp.Bulk(c.cluster.self.shar
 func clusterLinks(c *Call) resp.Value {
 	var out []resp.Value
 	for _, n := range c.cluster.nodes {
-		if n == c.cluster.self || n.down {
+		if n == c.cluster.self || n.gone {
 			continue
 		}
 		for _, direction := range []string{"to", "from"} {
@@ -150,14 +150,15 @@ func clusterKeySlot(c *Call) resp.Value { return resp.Int(int64(slotOf(c.Args[2]
 // clusterInfo: CLUSTER INFO
 func clusterInfo(c *Call) resp.Value {
 	cl, state := c.cluster, "fail"
-	if cl.ok() {
+	if c.clusterOK() {
 		state = "ok"
 	}
+	suspect, failed := cl.unreachable()
 	return resp.Verbatim(fmt.Sprintf("cluster_state:%s\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%d\r\n"+
-		"cluster_slots_pfail:0\r\ncluster_slots_fail:%d\r\ncluster_known_nodes:%d\r\ncluster_size:%d\r\n"+
+		"cluster_slots_pfail:%d\r\ncluster_slots_fail:%d\r\ncluster_known_nodes:%d\r\ncluster_size:%d\r\n"+
 		"cluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\ncluster_stats_messages_sent:0\r\n"+
 		"cluster_stats_messages_received:0\r\ntotal_cluster_links_buffer_limit_exceeded:0\r\n",
-		state, cl.assigned, cl.assigned-cl.failed(), cl.failed(), len(cl.nodes), cl.size(), cl.epoch, cl.self.epoch))
+		state, cl.assigned, cl.assigned-suspect-failed, suspect, failed, len(cl.nodes), cl.size(), cl.epoch, cl.self.epoch))
 }
 
 // clusterNodes: CLUSTER NODES
@@ -174,14 +175,15 @@ func clusterNodes(c *Call) resp.Value {
 func (c *Call) writeNode(b *strings.Builder, n *clusterNode) {
 	cl := c.cluster
 	host, port := c.endpointOf(n)
-	flags, pong, state := "myself,master", int64(0), "connected"
+	flags, ping, pong, state := "myself,master", int64(0), int64(0), "connected"
 	if n != cl.self {
 		flags, pong = "master", c.ms()
 	}
-	if n.down {
-		flags, state = "master,fail", "disconnected"
+	if n.gone {
+		ping, pong, state = n.goneAt, n.goneAt, "disconnected"
 	}
-	fmt.Fprintf(b, "%s %s:%d@%d %s - 0 %d %d %s", n.id, host, port, port+10000, flags, pong, n.epoch, state)
+	flags += n.failureFlag()
+	fmt.Fprintf(b, "%s %s:%d@%d %s - %d %d %d %s", n.id, host, port, port+10000, flags, ping, pong, n.epoch, state)
 	for _, r := range cl.rangesOf(n) {
 		b.WriteString(" " + strconv.Itoa(r.first))
 		if r.last > r.first {
@@ -232,13 +234,17 @@ func (c *Call) shard(n *clusterNode) resp.Value {
 		slots = append(slots, resp.Int(int64(r.first)), resp.Int(int64(r.last)))
 	}
 	health := "online"
-	if n.down {
+	if n.failed {
 		health = "fail"
 	}
 	host, port := c.endpointOf(n)
 	node := []resp.Value{resp.Bulk("id"), resp.Bulk(n.id)}
-	if port != 0 {
-		node = append(node, resp.Bulk("port"), resp.Int(port))
+	switch name := "port"; {
+	case c.tcpPort() == "0" && c.tlsPort() != "0":
+		name = "tls-port"
+		fallthrough
+	case port != 0:
+		node = append(node, resp.Bulk(name), resp.Int(port))
 	}
 	node = append(node, resp.Bulk("ip"), resp.Bulk(host), resp.Bulk("endpoint"), resp.Bulk(host), resp.Bulk("role"), resp.Bulk("master"),
 		resp.Bulk("replication-offset"), resp.Zero, resp.Bulk("health"), resp.Bulk(health))
@@ -255,10 +261,11 @@ func clusterReplicas(c *Call) resp.Value {
 
 // clusterFailureReports: CLUSTER COUNT-FAILURE-REPORTS node-id
 func clusterFailureReports(c *Call) resp.Value {
-	if c.cluster.node(c.Args[2]) == nil {
+	n := c.cluster.node(c.Args[2])
+	if n == nil {
 		return unknownNode(c.Args[2])
 	}
-	return resp.Zero
+	return resp.Int(int64(len(n.accusers)))
 }
 
 func unknownNode(id string) resp.Value { return resp.Err(oneLine("ERR Unknown node " + cString(id))) }

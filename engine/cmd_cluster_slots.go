@@ -172,6 +172,9 @@ func clusterReset(c *Call) resp.Value {
 	}
 	c.cluster.closeSlots()
 	c.dropSlots()
+	for _, n := range c.cluster.nodes {
+		c.deadlines.cancel(n.timer)
+	}
 	c.cluster.nodes = []*clusterNode{c.cluster.self}
 	if hard {
 		c.resets++
@@ -232,6 +235,7 @@ func clusterForget(c *Call) resp.Value {
 			cl.assign(slot, nil)
 		}
 	}
+	c.deadlines.cancel(n.timer)
 	here := func(_ int, other *clusterNode) bool { return other == n }
 	maps.DeleteFunc(cl.leaving, here)
 	maps.DeleteFunc(cl.coming, here)

@@ -15,7 +15,7 @@ const (
 	// immutable is for what no client may set, on the server either.
 	immutable paramUse = 1 << iota
 	// tuning is stored: what it changes on the server no client can see here, as it is about
-	// speed, memory, files, the log, replicas or a cluster.
+	// speed, memory, files, the log, replicas or how the nodes of a cluster talk.
 	tuning
 	// inert is for what clients of a server would notice. It can only be set to what it is.
 	inert
@@ -51,8 +51,6 @@ var knownParams = []knownParam{
 	{"bind-source-addr", "", "text", "", inert},
 	{"bio-cpulist", "bio_cpulist", "text", "", immutable},
 	{"client-output-buffer-limit", "", "buffers", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", inert},
-	{"cluster-allow-pubsubshard-when-down", "", "bool", "yes", tuning},
-	{"cluster-allow-reads-when-down", "", "bool", "no", tuning},
 	{"cluster-allow-replica-migration", "", "bool", "yes", tuning},
 	{"cluster-announce-bus-port", "", "int 0 65535", "0", inert},
 	{"cluster-announce-client-ipv4", "", "text", "", inert},
@@ -65,13 +63,11 @@ var knownParams = []knownParam{
 	{"cluster-config-file", "", "text", "nodes.conf", immutable},
 	{"cluster-link-sendbuf-limit", "", "mem 0 max", "0", tuning},
 	{"cluster-migration-barrier", "", "int 0 maxint", "1", tuning},
-	{"cluster-node-timeout", "", "int 0 max", "15000", tuning},
 	{"cluster-ping-interval", "", "int 0 max", "0", tuning | unlisted},
 	{"cluster-port", "", "int 0 65535", "0", immutable},
 	{"cluster-preferred-endpoint-type", "", "enum ip hostname unknown-endpoint", "ip", tuning},
 	{"cluster-replica-no-failover", "cluster-slave-no-failover", "bool", "no", tuning},
 	{"cluster-replica-validity-factor", "cluster-slave-validity-factor", "int 0 maxint", "10", tuning},
-	{"cluster-require-full-coverage", "", "bool", "yes", tuning},
 	{"cluster-slot-stats-enabled", "", "bool", "no", tuning},
 	{"crash-log-enabled", "", "bool", "yes", tuning},
 	{"crash-memcheck-enabled", "", "bool", "yes", tuning},
@@ -163,7 +159,6 @@ var knownParams = []knownParam{
 	{"tls-client-cert-file", "", "text", "", inert},
 	{"tls-client-key-file", "", "text", "", inert},
 	{"tls-client-key-file-pass", "", "text", "", tuning | secret},
-	{"tls-cluster", "", "bool", "no", inert},
 	{"tls-dh-params-file", "", "text", "", inert},
 	{"tls-key-file", "", "text", "", inert},
 	{"tls-key-file-pass", "", "text", "", tuning | secret},

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 )
 
 // Config is what an engine is made with. The zero value is a server with 16
@@ -33,6 +35,9 @@ type Config struct {
 	// SaveFile is the path of the RDB file that SAVE and BGSAVE write; empty means that
 	// they fail. Nothing else writes to it but DEBUG RELOAD and Engine.Save.
 	SaveFile string
+	// DialMigrate connects to the target of a MIGRATE, HOST:PORT, with the TLS that this takes;
+	// nil means plain TCP. It stands for tls-cluster.
+	DialMigrate func(ctx context.Context, addr string) (net.Conn, error)
 	// OnShutdown is called, in a goroutine of its own, when a client's SHUTDOWN has ended the
 	// engine; it should close the connections.
 	OnShutdown func()

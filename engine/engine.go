@@ -190,10 +190,9 @@ func (e *Engine) begin() {
 func (e *Engine) unlock() {
 	e.core.countTurn()
 	e.core.endTracking()
+	e.core.tuneCluster()
 	e.core.arm()
-	if news := e.core.clusterNews(); news != nil {
-		e.core.cluster.link.spread(e, news)
-	}
+	e.spreadNews()
 	e.mu.Unlock()
 }
 
@@ -305,8 +304,17 @@ func (e *Engine) SetTime(t time.Time) {
 		e.core.tick()
 		e.core.fireDue()
 		e.core.arm()
+		e.spreadNews()
 		e.mu.Unlock()
 	}
+}
+
+// NextDue is when the next thing falls due; ok is false if nothing does.
+func (e *Engine) NextDue() (at time.Time, ok bool) {
+	e.lockForTime()
+	defer e.mu.Unlock()
+	us, ok := e.core.nextDue()
+	return time.UnixMicro(us), ok
 }
 
 func (e *Engine) manual() *manualClock {

@@ -58,7 +58,7 @@ func (co *core) target(m *migration) (t *migrateTarget, bad *resp.Value) {
 		co.closeTarget(mt.list[co.rng.IntN(len(mt.list))])
 	}
 	var conn net.Conn
-	co.whileAway(func() { conn, bad = dialTarget(mt.end, m) })
+	co.whileAway(func() { conn, bad = co.dialTarget(m) })
 	if bad != nil {
 		return nil, bad
 	}
@@ -70,12 +70,17 @@ func (co *core) target(m *migration) (t *migrateTarget, bad *resp.Value) {
 	return t, nil
 }
 
-func dialTarget(end context.Context, m *migration) (net.Conn, *resp.Value) {
+func (co *core) dialTarget(m *migration) (net.Conn, *resp.Value) {
 	if m.host == "" || m.port < 0 {
 		return nil, &errMigrateConnect // Go would take no host for this machine
 	}
-	d := net.Dialer{Timeout: ioTimeout(m.timeout)}
-	conn, err := d.DialContext(end, "tcp", net.JoinHostPort(m.host, strconv.Itoa(int(uint16(m.port)))))
+	dial := co.cfg.DialMigrate
+	if dial == nil {
+		dial = dialPlain
+	}
+	ctx, cancel := context.WithTimeout(co.targets.end, ioTimeout(m.timeout))
+	defer cancel()
+	conn, err := dial(ctx, net.JoinHostPort(m.host, strconv.Itoa(int(uint16(m.port)))))
 	var refused *os.SyscallError
 	switch {
 	case err == nil:
@@ -84,6 +89,11 @@ func dialTarget(end context.Context, m *migration) (net.Conn, *resp.Value) {
 		return nil, &errMigrateWrite // the server notices when it writes
 	}
 	return nil, &errMigrateConnect
+}
+
+func dialPlain(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", addr)
 }
 
 // keepTarget puts off the end of a connection that is used.

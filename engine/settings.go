@@ -26,6 +26,7 @@ type settings struct {
 	enableDebug      string // yes, no or local
 	queryBufferLimit int64
 	announceIP       string // cluster-announce-ip
+	cluster          clusterSettings
 	latencyTracking  bool
 	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
 	hllSparseMaxBytes int64
@@ -65,6 +66,7 @@ func newSettings(co *core) *settings {
 		slowlogMax:        128,
 		percentiles:       []string{"50", "99", "99.9"},
 		tuned:             map[string]string{},
+		cluster:           clusterSettings{nodeTimeout: 15000, fullCoverage: true, pubsubWhenDown: true},
 	}
 }
 

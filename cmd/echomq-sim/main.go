@@ -35,6 +35,7 @@ type options struct {
 	manualFrom string
 	verbose    bool
 	load       string
+	nodes      int // of a cluster; 0: a server alone
 	tls        tlsOptions
 }
 
@@ -44,18 +45,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if code >= 0 {
 		return code
 	}
-	srv, err := echomqsim.New(o.cfg)
-	if err == nil {
-		defer srv.Close()
-		err = open(srv, o.load)
-	}
+	defer o.tls.cleanUp()
+	servers, err := o.open()
 	if err != nil {
-		o.tls.cleanUp()
 		fmt.Fprintln(stderr, "echomq-sim:", err)
 		return 1
 	}
-	defer o.tls.cleanUp()
-	announce(&o, srv, stdout, stderr)
+	defer servers.close()
+	announce(&o, servers, stdout, stderr)
 	parentGone := make(chan struct{})
 	if o.stdinExit {
 		go func() {
@@ -66,12 +63,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	select {
 	case <-ctx.Done():
 	case <-parentGone:
-	case <-srv.Done(): // SHUTDOWN, which has saved what it was asked to
+	case <-servers.done(): // SHUTDOWN of all, which have saved what they were asked to
 		return 0
 	}
-	srv.Close() // so that what is saved is what clients were told last
+	servers.close() // so that what is saved is what clients were told last
 	if o.cfg.SaveFile != "" {
-		if err := srv.Save(); err != nil {
+		if err := servers[0].Save(); err != nil {
 			fmt.Fprintln(stderr, "echomq-sim:", err)
 			return 1
 		}
@@ -79,8 +76,31 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return 0
 }
 
-// open loads the RDB file, if there is one, and begins to listen.
-func open(srv *echomqsim.Server, load string) error {
+// servers are what the process serves: one, or the nodes of a cluster.
+type servers []*echomqsim.Server
+
+// open makes the servers, which listen.
+func (o *options) open() (servers, error) {
+	if o.nodes > 0 {
+		c, err := echomqsim.NewCluster(o.cfg, o.nodes)
+		if err != nil {
+			return nil, err
+		}
+		return c.Nodes(), nil
+	}
+	srv, err := echomqsim.New(o.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := startLoaded(srv, o.load); err != nil {
+		srv.Close()
+		return nil, err
+	}
+	return servers{srv}, nil
+}
+
+// startLoaded loads the RDB file, if there is one, and begins to listen.
+func startLoaded(srv *echomqsim.Server, load string) error {
 	if load != "" {
 		f, err := os.Open(load)
 		if err != nil {
@@ -94,6 +114,24 @@ func open(srv *echomqsim.Server, load string) error {
 	return srv.Start()
 }
 
+func (s servers) close() {
+	for _, srv := range s {
+		srv.Close()
+	}
+}
+
+// done is closed when all have ended.
+func (s servers) done() <-chan struct{} {
+	all := make(chan struct{})
+	go func() {
+		for _, srv := range s {
+			<-srv.Done()
+		}
+		close(all)
+	}()
+	return all
+}
+
 // parse reads the command line; a code of 0 or more means that run is over.
 func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs := flag.NewFlagSet("echomq-sim", flag.ContinueOnError)
@@ -104,6 +142,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs.StringVar(&o.socketPerm, "unixsocketperm", "", "permissions of the unix socket, `OCTAL` (700)")
 	fs.IntVar(&o.cfg.Databases, "databases", 16, "number of logical databases")
 	fs.BoolVar(&o.cfg.Cluster, "cluster", false, "be the one node of a cluster, with all slots and one database")
+	fs.IntVar(&o.nodes, "cluster-nodes", 0, "be `N` nodes of a cluster, on the port of --addr and the following ones")
 	fs.StringVar(&o.cfg.Password, "requirepass", os.Getenv("ECHOMQSIM_PASSWORD"), "`PASSWORD` that clients must AUTH with (default $ECHOMQSIM_PASSWORD)")
 	fs.Func("user", "a further user, `\"NAME RULE ...\"` in the words of ACL SETUSER; may be repeated", func(s string) error {
 		o.cfg.Users = append(o.cfg.Users, s)
@@ -173,8 +212,33 @@ func (o *options) finish(fs *flag.FlagSet, stderr io.Writer) error {
 	if err := o.cfg.Validate(); err != nil {
 		return err
 	}
+	if err := o.checkNodes(fs); err != nil {
+		return err
+	}
 	o.cfg.TLS, err = o.tls.config(host)
 	return err
+}
+
+// checkNodes checks what goes with --cluster-nodes.
+func (o *options) checkNodes(fs *flag.FlagSet) error {
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["cluster-nodes"] {
+		return nil
+	}
+	if o.nodes < 1 || o.nodes > echomqsim.MaxClusterNodes {
+		return fmt.Errorf("--cluster-nodes must be 1 to %d", echomqsim.MaxClusterNodes)
+	}
+	for _, name := range []string{"unixsocket", "aclfile", "load", "save-on-exit"} {
+		if given[name] {
+			return fmt.Errorf("--%s can't be shared by the nodes of --cluster-nodes", name)
+		}
+	}
+	_, port, _ := net.SplitHostPort(o.cfg.Addr)
+	if first, _ := strconv.Atoi(port); first+o.nodes-1 > 65535 {
+		return fmt.Errorf("--addr: there are no %d ports from %d for --cluster-nodes", o.nodes, first)
+	}
+	return nil
 }
 
 func manualStart(s string) (time.Time, error) {
@@ -194,6 +258,7 @@ func usage(fs *flag.FlagSet) {
 usage: echomq-sim [flags]
 
   echomq-sim                       serve on 127.0.0.1:6379
+  echomq-sim --cluster-nodes 3     a cluster on ports 6379, 6380 and 6381
   echomq-sim --addr 127.0.0.1:0 --ready-json --exit-with-stdin
                                    for test suites: read the port from stdout, close stdin to stop
 
@@ -205,28 +270,50 @@ flags:
 	})
 }
 
-// announce says where the server is, and warns when strangers could reach it.
-func announce(o *options, srv *echomqsim.Server, stdout, stderr io.Writer) {
+// place is where a server is, as the ready line tells it.
+type place struct {
+	Addr string `json:"addr"`
+	Host string `json:"host"`
+	Port int    `json:"port"`
+	URL  string `json:"url"`
+}
+
+func (o *options) place(srv *echomqsim.Server) place {
 	addr := srv.Addr()
 	host, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	return place{addr, host, n, o.url(addr)}
+}
+
+// announce says where the servers are, and warns when strangers could reach them.
+func announce(o *options, all servers, stdout, stderr io.Writer) {
+	addr := all[0].Addr()
+	host, port, _ := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		warnOpen(addr, port, !srv.NeedsPassword(), o.cfg.ProtectedMode == "no", stderr)
+		warnOpen(addr, port, !all[0].NeedsPassword(), o.cfg.ProtectedMode == "no", stderr)
+	}
+	var nodes []place
+	list := addr
+	for i, srv := range all {
+		if o.nodes > 0 {
+			nodes = append(nodes, o.place(srv))
+		}
+		if i > 0 {
+			list += ", " + srv.Addr()
+		}
 	}
 	if o.readyJSON {
-		n, _ := strconv.Atoi(port)
 		json.NewEncoder(stdout).Encode(struct {
-			Ready  bool   `json:"ready"`
-			Addr   string `json:"addr"`
-			Host   string `json:"host"`
-			Port   int    `json:"port"`
-			URL    string `json:"url"`
-			CACert string `json:"cacert,omitempty"`
-			Socket string `json:"unixsocket,omitempty"`
-			PID    int    `json:"pid"`
-		}{true, addr, host, n, o.url(addr), o.tls.selfSigned, o.cfg.Socket, os.Getpid()})
+			Ready bool `json:"ready"`
+			place
+			CACert string  `json:"cacert,omitempty"`
+			Socket string  `json:"unixsocket,omitempty"`
+			PID    int     `json:"pid"`
+			Nodes  []place `json:"nodes,omitempty"`
+		}{true, o.place(all[0]), o.tls.selfSigned, o.cfg.Socket, os.Getpid(), nodes})
 		return
 	}
-	fmt.Fprintf(stdout, "echomq-sim %s is ready on %s\n", echomqsim.Version(), addr)
+	fmt.Fprintf(stdout, "echomq-sim %s is ready on %s\n", echomqsim.Version(), list)
 	if o.cfg.Socket != "" {
 		fmt.Fprintf(stdout, "and on the unix socket %s\n", o.cfg.Socket)
 	}
@@ -239,6 +326,9 @@ func announce(o *options, srv *echomqsim.Server, stdout, stderr io.Writer) {
 		trust = " --tls --cacert " + o.tls.selfSigned
 	case o.cfg.TLS != nil:
 		trust = " --tls"
+	}
+	if o.cfg.Cluster || o.nodes > 0 {
+		auth += " -c"
 	}
 	fmt.Fprintf(stdout, "%s, connect with: redis-cli -h %s -p %s%s%s\nstop with Ctrl-C\n", o.url(addr), host, port, auth, trust)
 }
