@@ -93,7 +93,7 @@ func replay(t *testing.T, steps []step, config echomqsim.Config, frozen bool) {
 	}
 	t.Run("do", func(t *testing.T) {
 		srv := echomqsim.RunT(t, cfg())
-		check(t, steps, 3, func() doer {
+		check(t, steps, 3, func(int) doer {
 			c := srv.NewClient()
 			return func(args ...string) (resp.Value, error) { return c.Do(args...), nil }
 		})
@@ -101,11 +101,11 @@ func replay(t *testing.T, steps []step, config echomqsim.Config, frozen bool) {
 	for _, proto := range []int{2, 3} {
 		t.Run(fmt.Sprintf("pipe-resp%d", proto), func(t *testing.T) {
 			srv := echomqsim.RunT(t, cfg())
-			check(t, steps, proto, func() doer { return client(t, proto, srv.Dial) })
+			check(t, steps, proto, func(int) doer { return client(t, proto, srv.Dial) })
 		})
 		t.Run(fmt.Sprintf("tcp-resp%d", proto), func(t *testing.T) {
 			srv := echomqsim.RunT(t, cfg())
-			check(t, steps, proto, func() doer {
+			check(t, steps, proto, func(int) doer {
 				return client(t, proto, func() (net.Conn, error) { return net.Dial("tcp", srv.Addr()) })
 			})
 		})
@@ -129,13 +129,13 @@ func client(t *testing.T, proto int, dial func() (net.Conn, error)) doer {
 	return c.Do
 }
 
-func check(t *testing.T, steps []step, proto int, connect func() doer) {
+func check(t *testing.T, steps []step, proto int, connect func(who int) doer) {
 	t.Helper()
 	clients := map[int]doer{}
 	failed := 0
 	for i, s := range steps {
 		if clients[s.client] == nil {
-			clients[s.client] = connect()
+			clients[s.client] = connect(s.client)
 		}
 		v, err := clients[s.client](s.args...)
 		if err != nil {
@@ -193,17 +193,27 @@ func record(t *testing.T, oracle, path string, steps []step, tail []string) {
 		t.Fatalf("-update needs %s=host:port of a valkey-server", oracle)
 	}
 	dial := oracleDial(addr)
+	recordFrom(t, path, steps, tail, func(proto, _ int) doer { return client(t, proto, dial) }, 0)
+}
+
+// recordFrom is record with the clients that connect makes; the servers of some of them are
+// emptied first.
+func recordFrom(t *testing.T, path string, steps []step, tail []string, connect func(proto, who int) doer, emptied ...int) {
+	t.Helper()
 	for _, proto := range []int{2, 3} {
-		clients := map[int]doer{0: client(t, proto, dial)}
-		for _, reset := range [][]string{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}} {
-			if _, err := clients[0](reset...); err != nil {
-				t.Fatal(err)
+		clients := map[int]doer{}
+		for _, who := range emptied {
+			clients[who] = connect(proto, who)
+			for _, reset := range [][]string{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}} {
+				if _, err := clients[who](reset...); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		for i := range steps {
 			s := &steps[i]
 			if clients[s.client] == nil {
-				clients[s.client] = client(t, proto, dial)
+				clients[s.client] = connect(proto, s.client)
 			}
 			v, err := clients[s.client](s.args...)
 			if err != nil {

@@ -23,6 +23,8 @@ import (
 //	1> CMD             a request of client 1; $2 in it is the id of client 2
 //	1> CMD ;; CMD      several requests in one packet
 //	1>b CMD            a request that blocks
+//	1>u CMD            a request that is through when no client is blocked any more
+//	1>s CMD            likewise, and when the nodes agree about the slots
 //	2< "bytes"         what a client has received when everything has come to rest
 //
 // Answers are recorded like those of the other transcripts.
@@ -38,7 +40,7 @@ func TestStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *update {
-				data = []byte(playStream(t, string(data), oracleDial(os.Getenv("ECHOMQSIM_ORACLE"))))
+				data = []byte(playStream(t, string(data), streamNode{dial: oracleDial(os.Getenv("ECHOMQSIM_ORACLE"))}))
 				if err := os.WriteFile(path, data, 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -51,29 +53,43 @@ func TestStreams(t *testing.T) {
 				}
 				nc.Close()
 			}
-			have := strings.Split(playStream(t, string(data), srv.Dial), "\n")
-			for i, want := range strings.Split(string(data), "\n") {
-				if i >= len(have) || have[i] != want {
-					t.Fatalf("line %d:\n have %s\n want %s\n in %s", i+1, have[min(i, len(have)-1)], want, path)
-				}
-			}
+			sameStream(t, path, string(data), playStream(t, string(data), streamNode{dial: srv.Dial}))
 		})
+	}
+}
+
+// sameStream fails at the first line that differs.
+func sameStream(t *testing.T, path, recorded, played string) {
+	t.Helper()
+	have := strings.Split(played, "\n")
+	for i, want := range strings.Split(recorded, "\n") {
+		if i >= len(have) || have[i] != want {
+			t.Fatalf("line %d:\n have %s\n want %s\n in %s", i+1, have[min(i, len(have)-1)], want, path)
+		}
 	}
 }
 
 var blockedFlag = regexp.MustCompile(` flags=\w*b`)
 
 // streamLine takes "1> CMD" and "1>b CMD" apart.
-var streamLine = regexp.MustCompile(`^(\d)>(b?) (.+)$`)
+var streamLine = regexp.MustCompile(`^(\d)>([bsu]?) (.+)$`)
 
-// playStream runs a file's requests and returns the file with the answers that came.
-func playStream(t *testing.T, text string, dial func() (net.Conn, error)) string {
+// playStream runs a file's requests and returns the file with the answers that came. Clients
+// are connected to the nodes in turn: of three, 1 and 4 to the first one.
+func playStream(t *testing.T, text string, nodes ...streamNode) string {
 	t.Helper()
-	p := &streamPlayer{t: t, dial: dial, watch: client(t, 2, dial)}
-	for _, reset := range [][]string{{"FLUSHALL"}, {"CONFIG", "SET", "notify-keyspace-events", ""}} {
-		if _, err := p.watch(reset...); err != nil {
-			t.Fatal(err)
+	p := &streamPlayer{t: t, nodes: nodes}
+	for i := range nodes {
+		n := &p.nodes[i]
+		n.watch = client(t, 2, n.dial)
+		for _, reset := range [][]string{{"FLUSHALL"}, {"CONFIG", "SET", "notify-keyspace-events", ""}} {
+			if _, err := n.watch(reset...); err != nil {
+				t.Fatal(err)
+			}
 		}
+	}
+	if len(nodes) > 1 {
+		p.names = nodeNames(nodes)
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -83,7 +99,10 @@ func playStream(t *testing.T, text string, dial func() (net.Conn, error)) string
 		}
 		fmt.Fprintln(&out, line)
 		if m := streamLine.FindStringSubmatch(line); m != nil {
-			p.play(int(m[1][0]-'0'), m[3], m[2] != "")
+			p.play(int(m[1][0]-'0'), m[3], m[2] == "b")
+			if m[2] == "u" || m[2] == "s" {
+				p.settle(m[2] == "s")
+			}
 			p.collect(int(m[1][0]-'0'), &out)
 		}
 	}
@@ -95,16 +114,26 @@ func playStream(t *testing.T, text string, dial func() (net.Conn, error)) string
 	return out.String()
 }
 
+// streamNode is a server that clients are connected to. In what is sent to and received from
+// the nodes of a cluster @1 and #1 stand for the address and the ID of the first one, in
+// requests also &host and &1 for the parts of the address.
+type streamNode struct {
+	dial     func() (net.Conn, error)
+	addr, id string
+	watch    doer // a client that takes no part
+}
+
 type streamPlayer struct {
 	t       *testing.T
-	dial    func() (net.Conn, error)
-	watch   doer // a client that takes no part
+	nodes   []streamNode
+	names   []string // of addresses and IDs, each ahead of what it stands for
 	clients [10]*streamClient
 	nonce   int
 }
 
 type streamClient struct {
 	nc      net.Conn
+	node    *streamNode
 	id      string
 	blocked bool
 	closed  bool
@@ -115,6 +144,7 @@ type streamClient struct {
 func (p *streamPlayer) play(n int, request string, blocks bool) {
 	p.t.Helper()
 	c := p.client(n)
+	request = strings.NewReplacer(p.names...).Replace(request)
 	for i, other := range p.clients {
 		if other != nil {
 			request = strings.ReplaceAll(request, "$"+strconv.Itoa(i), other.id)
@@ -136,9 +166,31 @@ func (p *streamPlayer) play(n int, request string, blocks bool) {
 	}
 }
 
+// settle waits until no client is blocked and, if it says so, the nodes agree about the slots.
+func (p *streamPlayer) settle(agree bool) {
+	p.t.Helper()
+	for _, c := range p.clients {
+		for c != nil && !c.closed && p.isBlocked(c) {
+		}
+	}
+	for i := 1; agree && i < len(p.nodes); {
+		var views [2]string
+		for j := range views {
+			v, err := p.nodes[i-j].watch("CLUSTER", "SLOTS")
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			views[j] = resp.Format(v)
+		}
+		if views[0] == views[1] {
+			i++
+		}
+	}
+}
+
 // isBlocked asks the server whether it holds a client's reply back.
 func (p *streamPlayer) isBlocked(c *streamClient) bool {
-	v, err := p.watch("CLIENT", "LIST", "ID", c.id)
+	v, err := c.node.watch("CLIENT", "LIST", "ID", c.id)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -147,11 +199,12 @@ func (p *streamPlayer) isBlocked(c *streamClient) bool {
 
 func (p *streamPlayer) client(n int) *streamClient {
 	if p.clients[n] == nil {
-		nc, err := p.dial()
+		node := &p.nodes[(n-1)%len(p.nodes)]
+		nc, err := node.dial()
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		c := &streamClient{nc: nc}
+		c := &streamClient{nc: nc, node: node}
 		p.clients[n] = c
 		nc.Write(appendRequest(nil, []string{"CLIENT", "ID"}))
 		for !bytes.HasSuffix(c.got, []byte("\r\n")) {
@@ -189,6 +242,12 @@ func (p *streamPlayer) collect(asked int, out *strings.Builder) {
 			if other != nil {
 				c.got = bytes.ReplaceAll(c.got, []byte(":"+other.id+"\r\n"), []byte(":$"+strconv.Itoa(i)+"\r\n"))
 			}
+		}
+		for i := 0; i < len(p.names); i += 2 {
+			if p.names[i][0] == '&' {
+				continue
+			}
+			c.got = bytes.ReplaceAll(c.got, []byte(p.names[i+1]), []byte(p.names[i]))
 		}
 		if len(c.got) > 0 {
 			fmt.Fprintf(out, "%d< %q\n", n, c.got)

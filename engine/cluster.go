@@ -16,6 +16,7 @@ type cluster struct {
 	epoch    int64          // the cluster's; each node has one of its own
 	owner    [slotCount]*clusterNode
 	assigned int
+	moved    map[int]bool         // slots that were taken from a node in this turn
 	leaving  map[int]*clusterNode // slots on their way to a node
 	coming   map[int]*clusterNode // slots on their way from a node
 	link     *clusterLink         // to the other nodes' engines, nil if there are none
@@ -41,7 +42,7 @@ type clusterNode struct {
 // newCluster is a cluster of one node that has all slots.
 func (co *core) newCluster() *cluster {
 	self := &clusterNode{id: co.hexID(2), shard: co.hexID(3)}
-	cl := &cluster{self: self, nodes: []*clusterNode{self}, healthy: true}
+	cl := &cluster{self: self, nodes: []*clusterNode{self}, moved: map[int]bool{}, healthy: true}
 	cl.closeSlots()
 	for slot := range slotCount {
 		cl.assign(slot, self)
@@ -55,6 +56,7 @@ func (cl *cluster) assign(slot int, to *clusterNode) {
 	if from := cl.owner[slot]; from != nil {
 		from.slots--
 		cl.assigned--
+		cl.moved[slot] = true
 	}
 	if cl.owner[slot] = to; to != nil {
 		to.slots++
@@ -230,7 +232,9 @@ func (s *Session) clusterGate(spec *Spec, args []string) *reject {
 		if s.multi == nil {
 			return nil
 		}
-		requests = s.multi.queue
+		if requests = s.multi.queue; s.dirty {
+			requests = nil // nothing of it will run
+		}
 	}
 	flags := spec.Flags
 	if !co.clusterOK() && spec.Name != "exec" { // whose requests were let in one by one
@@ -317,10 +321,11 @@ func (co *core) slotsChanged() {
 	cl := co.cluster
 	var gone []string
 	for _, name := range co.subs[subShard].names {
-		if cl.owner[slotOf(name)] != cl.self {
+		if cl.moved[slotOf(name)] {
 			gone = append(gone, name)
 		}
 	}
+	clear(cl.moved)
 	for _, name := range gone {
 		for _, s := range slices.Clone(co.subs[subShard].byName[name]) {
 			s.deliver(s.unsubscribe(subShard, name))

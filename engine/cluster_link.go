@@ -70,7 +70,7 @@ func (e *Engine) describe(epoch int64) (n clusterNode, ok bool) {
 func (e *Engine) join(link *clusterLink, nodes []clusterNode, self int) {
 	e.lock()
 	defer e.unlock()
-	cl := &cluster{link: link, epoch: int64(len(nodes)), version: 1}
+	cl := &cluster{link: link, epoch: int64(len(nodes)), version: 1, moved: map[int]bool{}}
 	cl.closeSlots()
 	for i := range nodes {
 		n := nodes[i]

@@ -280,6 +280,7 @@ func clusterSetSlot(c *Call) resp.Value {
 	case c.is(3, "stable"):
 		delete(cl.leaving, slot)
 		delete(cl.coming, slot)
+		c.slotsChanged()
 	default:
 		if c.countKeys(slot) == 0 {
 			delete(cl.leaving, slot)

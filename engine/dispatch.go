@@ -104,7 +104,7 @@ func (s *Session) stateGate(spec *Spec, args []string) *reject {
 // declares them, and for EXEC also those of what it would run.
 func (s *Session) flagsOf(spec *Spec, args []string) Flags {
 	flags := spec.Flags
-	if spec.Name == "exec" && s.multi != nil {
+	if spec.Name == "exec" && s.multi != nil && !s.dirty {
 		for _, q := range s.multi.queue {
 			flags |= q.spec.Flags
 		}

@@ -194,7 +194,7 @@ func (s *Session) process(args []string) {
 	co.running = s
 	v := s.exec(args)
 	co.running = nil
-	if s.asking > 0 && s.multi == nil {
+	if s.asking > 0 && s.multi == nil && s.held == nil {
 		s.asking--
 	}
 	if s.track.caching && s.multi == nil && s.lastCmd != nil && !strings.HasPrefix(s.lastCmd.Name, "client") {
@@ -266,6 +266,7 @@ func (s *Session) kill(soft bool) {
 // release ends the wait of a held command with v.
 func (s *Session) release(v resp.Value) {
 	s.endHold()
+	s.asking = 0
 	s.reply(v)
 	if s.conn != nil {
 		s.conn.Kick()
