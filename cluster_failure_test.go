@@ -104,21 +104,7 @@ func TestClusterNodeFails(t *testing.T) {
 		t.Errorf("CLUSTER SHARDS: %s", v)
 	}
 
-	ask("CONFIG SET cluster-allow-pubsubshard-when-down no", "+OK")
-	ask("SPUBLISH b x", down)
-	ask("CONFIG SET cluster-allow-reads-when-down yes", "+OK")
-	ask("GET b", "$1")
-	ask("SET b 2", down+" and only accepts read commands")
-	ask("GET foo{c}x", "-MOVED 7365 "+dead)
-	ask("EVAL return(redis.call('get','b')) 0", "$1")
-	ask("EVAL return(redis.pcall('set','b','1').err) 0", "$ERR Script attempted to execute a write command while the cluster is down and readonly")
-	ask("EVAL return(redis.call('get','b')) 1 b", "$1")
-	ask("CONFIG SET cluster-allow-reads-when-down no", "+OK")
-	ask("CONFIG SET cluster-require-full-coverage no", "+OK")
-	wantView(t, c, 0, "ok 0 5462 //,fail-/")
-	ask("SET b 2", "+OK")
-	ask("GET foo{c}x", "-MOVED 7365 "+dead)
-	ask("CONFIG SET cluster-require-full-coverage yes", "+OK")
+	askWhenDown(t, c, ask, dead)
 
 	if err := c.Start(1); err != nil {
 		t.Fatal(err)
@@ -144,6 +130,27 @@ func TestClusterNodeFails(t *testing.T) {
 	c.Advance(time.Millisecond)
 	wantView(t, c, 0, "ok 0 0 ///")
 	ask("GET b", "$2")
+}
+
+// askWhenDown changes what the first node serves while the cluster is down.
+func askWhenDown(t *testing.T, c *echomqsim.Cluster, ask func(request, answer string), dead string) {
+	t.Helper()
+	down := "-CLUSTERDOWN The cluster is down"
+	ask("CONFIG SET cluster-allow-pubsubshard-when-down no", "+OK")
+	ask("SPUBLISH b x", down)
+	ask("CONFIG SET cluster-allow-reads-when-down yes", "+OK")
+	ask("GET b", "$1")
+	ask("SET b 2", down+" and only accepts read commands")
+	ask("GET foo{c}x", "-MOVED 7365 "+dead)
+	ask("EVAL return(redis.call('get','b')) 0", "$1")
+	ask("EVAL return(redis.pcall('set','b','1').err) 0", "$ERR Script attempted to execute a write command while the cluster is down and readonly")
+	ask("EVAL return(redis.call('get','b')) 1 b", "$1")
+	ask("CONFIG SET cluster-allow-reads-when-down no", "+OK")
+	ask("CONFIG SET cluster-require-full-coverage no", "+OK")
+	wantView(t, c, 0, "ok 0 5462 //,fail-/")
+	ask("SET b 2", "+OK")
+	ask("GET foo{c}x", "-MOVED 7365 "+dead)
+	ask("CONFIG SET cluster-require-full-coverage yes", "+OK")
 }
 
 // A node is suspect for each other one after that one's own time-out, and has failed when
