@@ -17,6 +17,7 @@ import (
 	"github.com/echomq/echomq-sim/echomq"
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 )
 
 // manualCluster is a cluster whose nodes go by Manual clocks, with these time-outs.
@@ -279,55 +280,85 @@ func TestClusterGoRedisExactly(t *testing.T) {
 	ctx := context.Background()
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, MaxRedirects: 100})
 	defer client.Close()
+	hasty := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, MaxRedirects: -1})
+	defer hasty.Close()
+	incr := func(key string) (int64, error) { return client.Incr(ctx, key).Result() }
+	countExactly(t, nodes[2], incr, func() {
+		slot := strconv.Itoa(echomq.Slot("a"))
+		moveSlot(t, nodes[2], nodes[0], slot, 1)
+		lost := "foo{c}x" // on node 1
+		if n, err := hasty.Incr(ctx, lost).Result(); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if err := c.Stop(1); err != nil {
+			t.Fatal(err)
+		}
+		if err := hasty.Incr(ctx, lost).Err(); err == nil {
+			t.Error("an increment on a node that is gone")
+		}
+		if err := c.Start(1); err != nil {
+			t.Fatal(err)
+		}
+		c.Advance(2 * time.Second)
+		if n, err := incr(lost); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		moveSlot(t, nodes[0], c.Nodes()[1], slot, 1)
+	})
+}
+
+func TestClusterRueidisExactly(t *testing.T) {
+	_, nodes := testCluster(t, 3)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{nodes[0].Addr()}, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	incr := func(key string) (int64, error) {
+		return client.Do(context.Background(), client.B().Incr().Key(key).Build()).AsInt64()
+	}
+	countExactly(t, nodes[2], incr, func() {
+		slot := strconv.Itoa(echomq.Slot("a"))
+		moveSlot(t, nodes[2], nodes[0], slot, 1)
+		moveSlot(t, nodes[0], nodes[1], slot, 1)
+	})
+}
+
+// countExactly increments 1,000 keys of slot 15495, which begin on a node, for as long as
+// moves takes. Each reply must be the number of those so far.
+func countExactly(t *testing.T, node *echomqsim.Server, incr func(key string) (int64, error), moves func()) {
+	t.Helper()
 	const keys = 1000
-	for k := range keys { // all in slot 15495
-		nodes[2].Do("SET", fmt.Sprintf("{a}%d", k), "0")
+	for k := range keys {
+		node.Do("SET", fmt.Sprintf("{a}%d", k), "0")
 	}
 	var stop atomic.Bool
 	var told [keys]int64
 	var writers sync.WaitGroup
+	one := func(k int) bool {
+		n, err := incr(fmt.Sprintf("{a}%d", k))
+		if told[k]++; err != nil || n != told[k] {
+			t.Errorf("key %d: %d after %d increments, %v", k, n, told[k], err)
+			return false
+		}
+		return true
+	}
 	for w := range 2 {
 		writers.Go(func() {
-			for k := w; !stop.Load(); k = (k + 2) % keys {
-				n, err := client.Incr(ctx, fmt.Sprintf("{a}%d", k)).Result()
-				if told[k]++; err != nil || n != told[k] {
-					t.Errorf("key %d: %d after %d increments, %v", k, n, told[k], err)
-					return
-				}
+			for k := w; !stop.Load() && one(k); k = (k + 2) % keys {
 			}
 		})
 	}
-	slot := strconv.Itoa(echomq.Slot("a"))
-	moveSlot(t, nodes[2], nodes[0], slot, 1)
-	if v := nodes[2].Do("DBSIZE"); v.Int != 0 {
-		t.Errorf("%d keys stayed", v.Int)
-	}
-	lost := "foo{c}x" // on node 1
-	hasty := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr()}, MaxRedirects: -1})
-	defer hasty.Close()
-	if n, err := hasty.Incr(ctx, lost).Result(); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	if err := c.Stop(1); err != nil {
-		t.Fatal(err)
-	}
-	if err := hasty.Incr(ctx, lost).Err(); err == nil {
-		t.Error("an increment on a node that is gone")
-	}
-	if err := c.Start(1); err != nil {
-		t.Fatal(err)
-	}
-	c.Advance(2 * time.Second)
-	if n, err := client.Incr(ctx, lost).Result(); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	moveSlot(t, nodes[0], c.Nodes()[1], slot, 1)
+	moves()
 	stop.Store(true)
 	writers.Wait()
 	for k := range keys {
-		if n, err := client.Get(ctx, fmt.Sprintf("{a}%d", k)).Int64(); err != nil || n != told[k] {
-			t.Errorf("key %d: %d after %d increments, %v", k, n, told[k], err)
+		if !one(k) {
+			break
 		}
+	}
+	if v := node.Do("DBSIZE"); v.Int != 0 {
+		t.Errorf("%d keys stayed", v.Int)
 	}
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 	// default user has no password: "yes" or "no". Empty means "yes".
 	ProtectedMode string
 	// TLS makes Addr speak TLS only; nil means plain TCP. SelfSigned makes one for
-	// tests. Socket and Dial stay plain.
+	// tests. Socket and Dial stay plain. With Cluster MIGRATE speaks TLS too, as with tls-cluster.
 	TLS *tls.Config
 	// Clock is the server's time: Real() or Manual(start). nil means Real().
 	Clock engine.Clock
