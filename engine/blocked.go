@@ -18,9 +18,10 @@ import (
 type blocking struct {
 	db    int
 	keys  []string
-	of    store.Type // what a key must hold to be worth another try
-	noKey bool       // a key that goes or changes its type is worth one too
-	late  resp.Value // the reply when the time is over
+	of    store.Type                             // what a key must hold to be worth another try
+	noKey bool                                   // a key that goes or changes its type is worth one too
+	late  resp.Value                             // the reply when the time is over
+	acks  func() (reply resp.Value, enough bool) // of replicas, for which it waits
 	spec  *Spec
 	args  []string
 }
@@ -86,13 +87,22 @@ func (c *Call) hold(b *blocking, atMs int64) resp.Value {
 	if s.held == nil {
 		s.held = &held{}
 		if atMs > 0 {
-			s.held.timer = c.deadlines.set(saturatedMicros(atMs), func() { s.giveUp(b.late) })
+			s.held.timer = c.deadlines.set(saturatedMicros(atMs), func() { s.giveUp(b.lateReply()) })
 		}
 	}
 	b.spec, b.args = c.Spec, slices.Clone(c.Args)
 	s.held.blocked = b
 	c.waiters.add(s)
 	return resp.None
+}
+
+// lateReply is the reply when the time is over.
+func (b *blocking) lateReply() resp.Value {
+	if b.acks != nil {
+		v, _ := b.acks()
+		return v
+	}
+	return b.late
 }
 
 func (w *waiters) add(s *Session) {
@@ -215,7 +225,7 @@ func (co *core) retry(s *Session) {
 
 // unblock ends the wait of a client before its time, as CLIENT UNBLOCK does.
 func (s *Session) unblock(withError bool) {
-	v := s.held.blocked.late
+	v := s.held.blocked.lateReply()
 	if withError {
 		v = resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 	}

@@ -295,5 +295,6 @@ func (co *core) dropSlotKeys(slot int) {
 		co.stats.dirty++
 		co.touchBy(nil, 0, key)
 		co.emit(0, eventGeneric, "del", key)
+		co.propagateDeletion(0, key, lazyServerDel)
 	}
 }

@@ -14,6 +14,9 @@ var clientTypes = map[string]string{"normal": "normal", "pubsub": "pubsub", "rep
 
 // kind is the client's type.
 func (s *Session) kind() string {
+	if s.isReplica() {
+		return "replica"
+	}
 	if s.subscribed() {
 		return "pubsub"
 	}
@@ -63,6 +66,7 @@ func (s *Session) flags() string {
 		}
 	}
 	add(s.monitor, 'O')
+	add(s.isReplica(), 'S')
 	add(s.subscribed(), 'P')
 	add(s.track.on, 't')
 	add(s.track.broken, 'R')

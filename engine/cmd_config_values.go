@@ -48,6 +48,15 @@ func (k *knownParam) get(co *core) string {
 	return k.value
 }
 
+// tunedNumber is the value of a parameter of knownParams that is a number.
+func (co *core) tunedNumber(name string) int64 {
+	n, _ := parseInt(findParameter(name).get(co))
+	return n
+}
+
+// tunedYes is that of one that is yes or no.
+func (co *core) tunedYes(name string) bool { return findParameter(name).get(co) == "yes" }
+
 // staysText is why a parameter that clients would notice can't be changed here.
 func staysText(value string) string {
 	return "this simulator does not act on it, it stays at '" + value + "'"

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/echomq/echomq-sim/rdb"
 	"github.com/echomq/echomq-sim/resp"
@@ -88,6 +90,9 @@ func restore(c *Call) resp.Value {
 	c.db().Remove(key)
 	c.put(key, o)
 	c.db().SetExpire(key, ttl)
+	if ttl != 0 && !opt.absTTL && c.repl.streams() {
+		c.sendAs(append(slices.Concat(c.Args[:2], []string{strconv.FormatInt(ttl, 10)}, c.Args[3:]), "ABSTTL")...)
+	}
 	c.setUsage(key, opt)
 	c.changed(key, eventGeneric, "restore")
 	return resp.OK
@@ -137,6 +142,7 @@ func (c *Call) removeReplaced(key string) {
 	}
 	c.db().Remove(key)
 	c.changed(key, eventGeneric, "del")
+	c.sendDeletion(key, lazyServerDel)
 }
 
 // setUsage sets what RESTORE was told about the use of a key.

@@ -64,6 +64,13 @@ func geoadd(c *Call) resp.Value {
 		scores = append(scores, p.area(geoMaxStep).score())
 		longest = max(longest, len(member))
 	}
+	if c.repl.streams() {
+		args := append([]string{"zadd"}, c.Args[1:first]...)
+		for i, score := range scores {
+			args = append(args, strconv.FormatInt(int64(score), 10), pairs[2*i+1])
+		}
+		c.sendAs(args...)
+	}
 	return c.zaddScored(opt, pairs, scores, longest)
 }
 

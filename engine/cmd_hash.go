@@ -226,6 +226,7 @@ func hincrbyfloat(c *Call) resp.Value {
 	}
 	text := formatLongDouble(sum)
 	c.setCounted(key, field, text, "hincrbyfloat")
+	c.sendAs("HSET", key, field, text)
 	return resp.Bulk(text)
 }
 

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -169,10 +171,23 @@ func (c *Call) setFieldTTLs(base, unit int64) resp.Value {
 	case changed == 0:
 	case at <= c.ms():
 		c.fieldsExpired(key, h, changed)
+		c.sendFields("HDEL", fields)
 	default:
 		c.changedFields(key, "hexpire", changed)
+		if c.repl.streams() {
+			c.sendWith(0, "HPEXPIREAT")
+			c.sendWith(2, strconv.FormatInt(at, 10))
+		}
 	}
 	return resp.Array(out...)
+}
+
+// sendFields makes a command on fields of the hash stand for this call in the stream; words
+// stand between the key and the fields.
+func (c *Call) sendFields(command string, fields []string, words ...string) {
+	if c.repl.streams() {
+		c.sendAs(slices.Concat([]string{command, c.Args[1]}, words, fields)...)
+	}
 }
 
 // setFieldTTL sets the deadline of one field, or deletes it when that has passed,

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strconv"
+
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -137,10 +139,13 @@ func hgetex(c *Call) resp.Value {
 	case changed == 0:
 	case o.ttl == ttlPersist:
 		c.changedFields(key, "hpersist", changed)
+		c.sendFields("HPERSIST", fields, "FIELDS", strconv.Itoa(len(fields)))
 	case at <= c.ms():
 		c.fieldsExpired(key, h, changed)
+		c.sendFields("HDEL", fields)
 	default:
 		c.changedFields(key, "hexpire", changed)
+		c.sendFields("HPEXPIREAT", fields, strconv.FormatInt(at, 10), "FIELDS", strconv.Itoa(len(fields)))
 	}
 	return resp.Array(out...)
 }
@@ -222,6 +227,8 @@ func (c *Call) setWithTTL(pairs []string, o fieldOptions, at int64) {
 	}
 	c.changedFields(key, "hset", int64(len(pairs)/2))
 	if o.arg != 0 {
+		c.sendWith(o.arg-1, "PXAT")
+		c.sendWith(o.arg, strconv.FormatInt(at, 10))
 		c.notify(eventHash, "hexpire", key)
 	}
 }
@@ -232,7 +239,9 @@ func (c *Call) setExpired(pairs []string) {
 	key := c.Args[1]
 	h, _ := c.makeHash(key) // of the right type: the caller has looked
 	gone := int64(0)
+	fields := make([]string, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
+		fields = append(fields, pairs[i])
 		if h.Del(pairs[i]) {
 			gone++
 		}
@@ -241,6 +250,7 @@ func (c *Call) setExpired(pairs []string) {
 		c.modified(key)
 		c.stats.dirty += gone - 1
 	}
+	c.sendFields("HDEL", fields)
 	c.stats.expiredFields += int64(len(pairs) / 2)
 	for _, event := range []string{"hset", "hexpire", "hexpired"} {
 		c.notify(eventHash, event, key)

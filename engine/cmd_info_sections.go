@@ -133,7 +133,7 @@ func infoClients(co *core, w *infoWriter) {
 			watching++
 		}
 	}
-	w.num("connected_clients", int64(len(co.sessions)))
+	w.num("connected_clients", int64(len(co.sessions)-len(co.repl.replicas)))
 	w.zeros("cluster_connections")
 	w.num("maxclients", int64(co.set.maxClients))
 	w.num("client_recent_max_input_buffer", maxIn)
@@ -172,7 +172,10 @@ func infoMemory(co *core, w *infoWriter) {
 	w.text("maxmemory_policy", co.policy().name)
 	w.text("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(use.total)/float64(max(used, 1))))
 	w.num("mem_fragmentation_bytes", use.total-used)
-	w.zeros("mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves")
+	w.zeros("mem_not_counted_for_evict")
+	w.num("mem_replication_backlog", int64(cap(co.repl.backlog)))
+	w.num("mem_total_replication_buffers", int64(cap(co.repl.backlog)))
+	w.zeros("mem_clients_slaves")
 	w.num("mem_clients_normal", over.clients)
 	w.zeros("mem_cluster_links", "mem_aof_buffer")
 	w.text("mem_allocator", "go")
@@ -217,9 +220,12 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("total_commands_processed", st.commands)
 	w.num("total_net_input_bytes", st.bytesIn)
 	w.num("total_net_output_bytes", st.bytesOut)
-	w.zeros("total_net_repl_input_bytes", "total_net_repl_output_bytes")
+	w.zeros("total_net_repl_input_bytes")
+	w.num("total_net_repl_output_bytes", st.replicationOut)
 	w.num("rejected_connections", st.rejectedConns)
-	w.zeros("sync_full", "sync_partial_ok", "sync_partial_err")
+	w.num("sync_full", st.fullSyncs)
+	w.num("sync_partial_ok", st.partialSyncs)
+	w.num("sync_partial_err", st.partialFailed)
 	w.num("expired_keys", st.expiredKeys)
 	w.text("expired_stale_perc", "0.00")
 	w.num("expired_time_cap_reached_count", st.expireCapped)
@@ -261,17 +267,32 @@ func infoStats(co *core, w *infoWriter) {
 
 func infoReplication(co *core, w *infoWriter) {
 	w.text("role", "master")
-	w.zeros("connected_slaves")
-	if !co.enoughReplicas() {
-		w.zeros("min_slaves_good_slaves")
+	r := &co.repl
+	w.num("connected_slaves", int64(len(r.replicas)))
+	if co.set.minReplicas > 0 && co.set.minReplicasMaxLag > 0 {
+		w.num("min_slaves_good_slaves", int64(co.goodReplicas()))
+	}
+	for i, s := range r.replicas {
+		ip, port := s.replicaAddr()
+		w.text(fmt.Sprintf("slave%d", i), fmt.Sprintf("ip=%s,port=%d,state=online,offset=%d,lag=%d,type=replica",
+			ip, port, s.replica.acked, co.lagSec(s)))
 	}
 	w.zeros("replicas_waiting_psync")
 	w.text("master_failover_state", "no-failover")
-	w.text("master_replid", co.hexID(2))
+	w.text("master_replid", co.replicationID())
 	w.text("master_replid2", strings.Repeat("0", 40))
-	w.zeros("master_repl_offset")
+	w.num("master_repl_offset", r.offset)
 	w.num("second_repl_offset", -1)
-	w.zeros("repl_backlog_active", "repl_backlog_size", "repl_backlog_first_byte_offset", "repl_backlog_histlen")
+	if !r.streams() {
+		w.zeros("repl_backlog_active")
+		w.num("repl_backlog_size", co.tunedNumber("repl-backlog-size"))
+		w.zeros("repl_backlog_first_byte_offset", "repl_backlog_histlen")
+		return
+	}
+	w.num("repl_backlog_active", 1)
+	w.num("repl_backlog_size", r.most)
+	w.num("repl_backlog_first_byte_offset", r.first())
+	w.num("repl_backlog_histlen", r.length())
 }
 
 // infoCPU has no fields on systems that can't tell.

@@ -41,6 +41,7 @@ func flushall(c *Call) resp.Value {
 	if !c.flushMode() {
 		return errSyntax
 	}
+	c.sendAlways()
 	for i := range c.dbs {
 		c.flush(i)
 	}
@@ -53,6 +54,7 @@ func flushdb(c *Call) resp.Value {
 	if !c.flushMode() {
 		return errSyntax
 	}
+	c.sendAlways()
 	c.flush(c.dbIndex())
 	c.trackFlush()
 	return resp.OK

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/echomq/echomq-sim/resp"
 )
@@ -96,7 +97,12 @@ func (c *Call) expireAt(base, unit int64) resp.Value {
 		return resp.Zero
 	case at <= c.ms():
 		c.remove(key)
+		c.sendDeletion(key, lazyExpire)
 	default:
+		if c.Spec.Name != "pexpireat" && c.repl.streams() {
+			c.sendWith(0, "PEXPIREAT")
+			c.sendWith(2, strconv.FormatInt(at, 10))
+		}
 		c.db().SetExpire(key, at)
 		c.changed(key, eventGeneric, "expire")
 	}

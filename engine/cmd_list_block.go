@@ -45,6 +45,7 @@ func brpop(c *Call) resp.Value { return c.blockingPop(true) }
 
 func (c *Call) blockingPop(fromTail bool) resp.Value {
 	return c.popOrBlock(store.List, func(key string, o *store.Object) resp.Value {
+		c.sendAs(lpopName(fromTail), key)
 		return resp.Array(resp.Bulk(key), c.lpop(key, o.List(), fromTail, 1)[0])
 	})
 }
@@ -59,11 +60,15 @@ func blmove(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
+	c.sendAs("LMOVE", c.Args[1], c.Args[2], c.Args[3], c.Args[4])
 	return c.blockingMove(fromTail, toTail, 5)
 }
 
 // brpoplpush: BRPOPLPUSH source destination timeout
-func brpoplpush(c *Call) resp.Value { return c.blockingMove(true, false, 3) }
+func brpoplpush(c *Call) resp.Value {
+	c.sendAs("RPOPLPUSH", c.Args[1], c.Args[2])
+	return c.blockingMove(true, false, 3)
+}
 
 func (c *Call) blockingMove(fromTail, toTail bool, timeoutArg int) resp.Value {
 	at, bad := c.timeoutSeconds(timeoutArg)

@@ -97,9 +97,19 @@ func lmpop(c *Call) resp.Value {
 	return c.lmpopFrom(keys, fromTail, count)
 }
 
+// lpopName is the command that pops from an end of a list.
+func lpopName(fromTail bool) string {
+	if fromTail {
+		return "RPOP"
+	}
+	return "LPOP"
+}
+
 // lmpopFrom pops from the first of keys that holds something.
 func (c *Call) lmpopFrom(keys []string, fromTail bool, count int64) resp.Value {
 	return c.popFirst(keys, store.List, func(key string, o *store.Object) resp.Value {
-		return resp.Array(resp.Bulk(key), resp.Array(c.lpop(key, o.List(), fromTail, count)...))
+		popped := c.lpop(key, o.List(), fromTail, count)
+		c.sendPop(lpopName(fromTail), key, len(popped))
+		return resp.Array(resp.Bulk(key), resp.Array(popped...))
 	})
 }

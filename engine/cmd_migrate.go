@@ -77,6 +77,7 @@ func (c *Call) migrated(t *migrateTarget, m *migration, x *transferred) resp.Val
 			c.db().Remove(key)
 			c.changed(key, eventGeneric, "del")
 		}
+		c.sendAs(append([]string{"DEL"}, x.taken...)...)
 	}
 	switch {
 	case x.refusal != "":

@@ -71,6 +71,7 @@ func exec(c *Call) resp.Value {
 	if s.multi == nil {
 		return resp.Err("ERR EXEC without MULTI")
 	}
+	c.sendNothing() // but what it runs
 	tx, dirty := s.multi, s.dirty || s.watchExpired()
 	defer s.endMulti() // until then CLIENT LIST and ACL LOG see a client inside a transaction
 	s.unwatch()

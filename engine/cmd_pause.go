@@ -76,7 +76,7 @@ func (co *core) paused() bool { return co.pause.until != 0 }
 
 // mustWait reports whether a pause holds a client's command back.
 func (s *Session) mustWait(spec *Spec, args []string) bool {
-	return s.core.paused() && !s.monitor && (s.core.pause.all || s.mayReplicate(spec, args))
+	return s.core.paused() && !s.monitor && !s.isReplica() && (s.core.pause.all || s.mayReplicate(spec, args))
 }
 
 // mayReplicate reports whether a command may change what replicas have, or say

@@ -103,10 +103,21 @@ func (c *Call) unsubscribeFrom(kind subKind) resp.Value {
 }
 
 // publish: PUBLISH channel message
-func publish(c *Call) resp.Value { return resp.Int(c.core.publish(c.Args[1], c.Args[2])) }
+func publish(c *Call) resp.Value {
+	c.sendMessage()
+	return resp.Int(c.core.publish(c.Args[1], c.Args[2]))
+}
+
+// sendMessage makes replicas get the message; on a cluster it spreads in other ways.
+func (c *Call) sendMessage() {
+	if c.cluster == nil {
+		c.sendAlways()
+	}
+}
 
 // spublish: SPUBLISH shardchannel message
 func spublish(c *Call) resp.Value {
+	c.sendMessage()
 	channel := c.Args[1]
 	return resp.Int(c.publishTo(subShard, channel, resp.Push(resp.Bulk("smessage"), resp.Bulk(channel), resp.Bulk(c.Args[2]))))
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -52,10 +54,33 @@ func spop(c *Call) resp.Value {
 		return resp.Set()
 	}
 	popped := c.spop(c.Args[1], o.Set(), count)
+	c.sendPopped(popped, o.Set().Len())
 	if len(c.Args) == 2 {
 		return popped[0]
 	}
 	return resp.Set(popped...)
+}
+
+// sendPopped makes replicas lose the same members as the set here, of which some are left.
+func (c *Call) sendPopped(popped []resp.Value, left int) {
+	const most = 1024 // members in one SREM
+	key := c.Args[1]
+	switch {
+	case !c.repl.streams():
+	case len(c.Args) == 2:
+		c.sendAs("SREM", key, popped[0].Str)
+	case left == 0:
+		c.sendDeletion(key, lazyServerDel)
+	default:
+		c.sendNothing()
+		for batch := range slices.Chunk(popped, most) {
+			args := []string{"SREM", key}
+			for _, member := range batch {
+				args = append(args, member.Str)
+			}
+			c.alsoSend(args...)
+		}
+	}
 }
 
 // spop removes up to count random members, at least one.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strconv"
+
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -108,7 +110,36 @@ func xadd(c *Call) resp.Value {
 	if opt.trims && s.Trim(opt.trim) > 0 {
 		c.notify(eventStream, "xtrim", key)
 	}
+	c.sendXadd(s, &opt, next-1, id)
 	return resp.Bulk(id.String())
+}
+
+// sendXadd makes replicas add the entry with the same ID, at argument i, and trim as much.
+func (c *Call) sendXadd(s *store.StreamObj, opt *streamTrimOptions, i int, id store.StreamID) {
+	if !c.repl.streams() {
+		return
+	}
+	c.sendTrim(s, opt)
+	if !opt.idGiven || !opt.seqGiven {
+		c.sendWith(i, id.String())
+	}
+}
+
+// sendTrim makes replicas trim as much as approximate trimming has done here.
+func (c *Call) sendTrim(s *store.StreamObj, opt *streamTrimOptions) {
+	first, some := s.First()
+	if !some {
+		first.ID = store.MaxStreamID
+	}
+	switch {
+	case !opt.trim.Approx || !c.repl.streams():
+		return
+	case opt.trim.ByID:
+		c.sendWith(opt.at, first.ID.String())
+	default:
+		c.sendWith(opt.at, strconv.Itoa(s.Len()))
+	}
+	c.sendWith(opt.at-1, "=")
 }
 
 // makeStream puts an empty stream at a key that is not there.
@@ -207,7 +238,9 @@ func xtrim(c *Call) resp.Value {
 	case s == nil:
 		return resp.Zero
 	}
-	return c.streamCut(c.Args[1], "xtrim", s.Trim(opt.trim))
+	trimmed := s.Trim(opt.trim)
+	c.sendTrim(s, &opt)
+	return c.streamCut(c.Args[1], "xtrim", trimmed)
 }
 
 // xsetid: XSETID key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]

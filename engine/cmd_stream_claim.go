@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"math"
+	"strconv"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -26,6 +28,8 @@ var streamClaimCommands = []Spec{
 // claimer is what XCLAIM and XAUTOCLAIM do with pending entries.
 type claimer struct {
 	c         *Call
+	key       string
+	spelled   string // the ID in hand as the client spelled it; empty if it came from here
 	s         *store.StreamObj
 	g         *store.StreamGroup
 	member    *store.Consumer
@@ -38,6 +42,8 @@ type claimer struct {
 
 // begin looks the group up to change it, and the consumer, which is made if need be.
 func (m *claimer) begin(key, group, consumer string) {
+	m.key = key
+	m.c.sendNothing() // but each claim
 	m.s = m.c.write(key).Stream()
 	m.g = m.s.WriteGroup(group)
 	m.member = m.c.consumer(key, m.g, consumer)
@@ -45,9 +51,31 @@ func (m *claimer) begin(key, group, consumer string) {
 }
 
 // gone drops a pending entry that is no longer in the stream.
-func (m *claimer) gone(id store.StreamID) {
-	m.g.RemovePending(id)
+func (m *claimer) gone(p store.Pending) {
+	m.send(p)
+	m.g.RemovePending(p.ID)
 	m.c.stats.dirty++
+}
+
+// send makes replicas do the same with a pending entry.
+func (m *claimer) send(p store.Pending) {
+	if m.c.repl.streams() {
+		m.c.sendClaim(m.key, m.g, p, cmp.Or(m.spelled, p.ID.String()))
+	}
+}
+
+// sendClaim makes replicas give a pending entry to its consumer, or drop it if it is no
+// longer in the stream.
+func (c *Call) sendClaim(key string, g *store.StreamGroup, p store.Pending, id string) {
+	c.alsoSend("XCLAIM", key, g.Name(), p.Consumer, "0", id, "TIME", strconv.FormatInt(p.Delivered, 10),
+		"RETRYCOUNT", strconv.FormatInt(p.Deliveries, 10), "FORCE", "JUSTID", "LASTID", g.LastID.String())
+}
+
+// sendGroupID makes replicas know how far the group has read.
+func (c *Call) sendGroupID(key string, g *store.StreamGroup) {
+	if c.repl.streams() {
+		c.alsoSend("XGROUP", "SETID", key, g.Name(), g.LastID.String(), "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
+	}
 }
 
 // idle reports whether an entry has been pending for long enough.
@@ -65,6 +93,7 @@ func (m *claimer) take(e store.StreamEntry, p store.Pending) {
 		p.Deliveries++
 	}
 	m.g.SetPending(p)
+	m.send(p)
 	m.member.Active = m.c.ms()
 	m.c.stats.dirty++
 	if m.justID {
@@ -111,10 +140,12 @@ func xclaim(c *Call) resp.Value {
 	if raised {
 		m.g.LastID = opt.lastID
 	}
-	for _, id := range opt.ids {
+	for i, id := range opt.ids {
+		m.spelled = c.Args[5+i]
 		m.claim(id, opt.force)
 	}
 	if raised && c.stats.dirty == changes {
+		c.sendGroupID(key, m.g)
 		c.stats.dirty++ // a change of its own only if there is no other
 	}
 	return resp.Array(m.out...)
@@ -179,7 +210,7 @@ func (m *claimer) claim(id store.StreamID, force bool) {
 	e, ok := m.s.Get(id)
 	switch {
 	case !ok && pending:
-		m.gone(id)
+		m.gone(p)
 	case ok && pending && m.idle(p):
 		m.take(e, p)
 	case ok && !pending && force:
@@ -257,7 +288,7 @@ func (m *claimer) sweep(start store.StreamID, count int64) (cursor store.StreamI
 	for attempts := count * autoclaimAttempts; more && attempts > 0 && count > 0; attempts-- {
 		p := next
 		if e, ok := m.s.Get(p.ID); !ok {
-			m.gone(p.ID)
+			m.gone(p)
 			deleted = append(deleted, resp.Bulk(p.ID.String()))
 			count--
 		} else if m.idle(p) {

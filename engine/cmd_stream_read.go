@@ -46,6 +46,7 @@ func (c *Call) xread(group bool) resp.Value {
 	if bad := q.resolve(c); bad != nil {
 		return *bad
 	}
+	c.sendNothing() // but what is delivered
 	var out []resp.Value
 	for i, key := range q.keys {
 		entries, served := q.serve(c, i)
@@ -202,7 +203,11 @@ func (q *xreadQuery) serveGroup(c *Call, i int) (entries resp.Value, ok bool) {
 	key := q.keys[i]
 	s := c.write(key).Stream()
 	g := s.WriteGroup(q.group)
+	known := g.Consumer(q.consumer) != nil
 	member := c.consumer(key, g, q.consumer)
+	if !known && q.noAck {
+		c.alsoSend("XGROUP", "CREATECONSUMER", key, q.group, q.consumer)
+	}
 	member.Seen = c.ms()
 	if q.ids[i] != store.MaxStreamID {
 		c.stats.dirty++
@@ -212,7 +217,9 @@ func (q *xreadQuery) serveGroup(c *Call, i int) (entries resp.Value, ok bool) {
 		return resp.Null, false
 	}
 	c.stats.dirty++
-	return q.deliver(c, s, g), true
+	entries = q.deliver(c, key, s, g)
+	c.sendGroupID(key, g)
+	return entries, true
 }
 
 // consumer is the consumer of a group, which is made if there is none of that name.
@@ -224,7 +231,7 @@ func (c *Call) consumer(key string, g *store.StreamGroup, name string) *store.Co
 }
 
 // deliver reads what the group has not been given yet.
-func (q *xreadQuery) deliver(c *Call, s *store.StreamObj, g *store.StreamGroup) resp.Value {
+func (q *xreadQuery) deliver(c *Call, key string, s *store.StreamObj, g *store.StreamGroup) resp.Value {
 	member := g.WriteConsumer(q.consumer)
 	start, _ := g.LastID.Next()
 	var out []resp.Value
@@ -232,7 +239,11 @@ func (q *xreadQuery) deliver(c *Call, s *store.StreamObj, g *store.StreamGroup) 
 		s.Advance(g, e.ID)
 		out = append(out, streamEntry(e))
 		if !q.noAck {
-			g.SetPending(store.Pending{ID: e.ID, Consumer: q.consumer, Delivered: c.ms(), Deliveries: 1})
+			p := store.Pending{ID: e.ID, Consumer: q.consumer, Delivered: c.ms(), Deliveries: 1}
+			g.SetPending(p)
+			if c.repl.streams() {
+				c.sendClaim(key, g, p, e.ID.String())
+			}
 			member.Active = c.ms()
 		}
 		return int64(len(out)) != q.count

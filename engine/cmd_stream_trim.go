@@ -15,6 +15,7 @@ type streamTrimOptions struct {
 	seqGiven bool // not ms-*
 
 	limitGiven bool
+	at         int // the argument that is the threshold
 }
 
 var (
@@ -70,6 +71,7 @@ func (o *streamTrimOptions) threshold(c *Call, i int, byID bool) (last int, bad 
 		o.trim.Approx = sign == "~"
 		i++
 	}
+	o.at = i
 	if byID {
 		o.trim.MinID, bad = streamID(c.Args[i], 0)
 		return i, bad

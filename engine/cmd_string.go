@@ -2,6 +2,8 @@ package engine
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -184,8 +186,10 @@ func (c *Call) setString(key, value string, o setOptions) resp.Value {
 	}
 	if o.arg != 0 && at <= c.ms() {
 		c.remove(key)
+		c.sendDeletion(key, lazyExpire)
 		return done
 	}
+	c.sendSet(key, value, at, o)
 	if o.ttl == ttlKeep && found != nil {
 		at = found.Expire()
 	}
@@ -201,6 +205,20 @@ func (c *Call) setString(key, value string, o setOptions) resp.Value {
 		c.notify(eventGeneric, "expire", key)
 	}
 	return done
+}
+
+// sendSet makes replicas get what is the same there at any time, and without GET.
+func (c *Call) sendSet(key, value string, at int64, o setOptions) {
+	switch {
+	case !c.repl.streams() || o == setOptions{}:
+	case o.arg != 0 && o.ttl != ttlPXAT:
+		c.sendAs("SET", key, value, "PXAT", strconv.FormatInt(at, 10))
+	case o.get && o.arg == 0 && c.Spec.Name == "getset":
+		c.sendWith(0, "SET")
+	case o.get && o.arg == 0:
+		options := slices.DeleteFunc(slices.Clone(c.Args[3:]), func(a string) bool { return equalWord(a, "get") })
+		c.sendAs(append(slices.Clone(c.Args[:3]), options...)...)
+	}
 }
 
 // getString is the value of key as a reply, null when there is none.
@@ -260,6 +278,7 @@ func getdel(c *Call) resp.Value {
 		return *bad
 	}
 	c.remove(c.Args[1])
+	c.sendAs("DEL", c.Args[1])
 	return v
 }
 
@@ -285,10 +304,13 @@ func getex(c *Call) resp.Value {
 	switch {
 	case opts.arg != 0 && at <= c.ms():
 		c.remove(key)
+		c.sendDeletion(key, lazyExpire)
 	case opts.arg != 0:
 		c.db().SetExpire(key, at)
+		c.sendExpire(key, at)
 		c.changed(key, eventGeneric, "expire")
 	case opts.ttl == ttlPersist && o.Expire() != 0:
+		c.sendAs("PERSIST", key)
 		c.db().SetExpire(key, 0)
 		c.changed(key, eventGeneric, "persist")
 	}

@@ -117,5 +117,6 @@ func incrbyfloat(c *Call) resp.Value {
 	}
 	o.SetStrPlain(text)
 	c.changed(key, eventString, "incrbyfloat")
+	c.sendAs("SET", key, text, "KEEPTTL")
 	return resp.Bulk(text)
 }

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/echomq/echomq-sim/resp"
 
-// There are no replicas and no append-only file: what these commands ask for has
-// happened at once if it is nothing, and never happens otherwise.
+// There is no append-only file: what these commands ask for of it has happened at once if it
+// is nothing, and never happens otherwise.
 
 var waitCommands = []Spec{
 	{Name: "wait", Arity: 3, Flags: Blocking, NoGroupACL: true, ACL: []string{"connection"}, run: wait,
@@ -24,7 +24,11 @@ func wait(c *Call) resp.Value {
 	if bad != nil {
 		return *bad
 	}
-	return c.waitForReplicas(replicas, 2, resp.Zero)
+	repl, written := &c.repl, c.Sess.written
+	return c.waitForReplicas(2, func() (resp.Value, bool) {
+		n := repl.countAcks(written, false)
+		return resp.Int(n), n >= replicas
+	})
 }
 
 // waitaof: WAITAOF numlocal numreplicas timeout
@@ -43,29 +47,28 @@ func waitaof(c *Call) resp.Value {
 	if _, bad := c.timeoutMs(3); bad != nil {
 		return *bad
 	}
-	switch {
-	case local > 0 && c.set.appendOnly: // what DEBUG LOADAOF brings back is up to date at once
-		return c.waitForReplicas(replicas, 3, resp.Array(resp.One, resp.Zero))
-	case local > 0:
+	if local > 0 && !c.set.appendOnly {
 		return resp.Err("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")
 	}
-	return c.waitForReplicas(replicas, 3, resp.Array(resp.Zero, resp.Zero))
+	repl, written := &c.repl, c.Sess.written
+	return c.waitForReplicas(3, func() (resp.Value, bool) {
+		n := repl.countAcks(written, true)
+		return resp.Array(resp.Int(local), resp.Int(n)), n >= replicas // what DEBUG LOADAOF brings back is up to date at once
+	})
 }
 
-// waitForReplicas answers with none when no replica is asked for, or when the time-out
-// in argument i is over.
-func (c *Call) waitForReplicas(replicas int64, i int, none resp.Value) resp.Value {
+// waitForReplicas answers with what acks gives, when that is enough or when the time-out in
+// argument i is over.
+func (c *Call) waitForReplicas(i int, acks func() (reply resp.Value, enough bool)) resp.Value {
 	at, bad := c.timeoutMs(i)
 	if bad != nil {
 		return *bad
 	}
-	if replicas <= 0 || !c.canBlock() {
-		return none
+	if reply, enough := acks(); enough || !c.canBlock() {
+		return reply
 	}
-	return c.hold(&blocking{late: none}, at)
-}
-
-// enoughReplicas reports whether min-replicas-to-write lets commands write.
-func (co *core) enoughReplicas() bool {
-	return co.set.minReplicas == 0 || co.set.minReplicasMaxLag == 0
+	v := c.hold(&blocking{acks: acks}, at)
+	c.repl.waiting = append(c.repl.waiting, c.Sess)
+	c.askForAcks()
+	return v
 }

@@ -33,6 +33,7 @@ func bzpopmax(c *Call) resp.Value { return c.bzpop(true) }
 
 func (c *Call) bzpop(fromMax bool) resp.Value {
 	return c.popOrBlock(store.ZSet, func(key string, o *store.Object) resp.Value {
+		c.sendAs(zpopName(fromMax), key)
 		return resp.Array(append([]resp.Value{resp.Bulk(key)}, c.zpop(key, o.ZSet(), fromMax, 1)...)...)
 	})
 }

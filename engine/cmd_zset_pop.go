@@ -83,10 +83,20 @@ func zmpop(c *Call) resp.Value {
 	return c.zmpopFrom(keys, fromMax, count)
 }
 
+// zpopName is the command that pops from an end of a sorted set.
+func zpopName(fromMax bool) string {
+	if fromMax {
+		return "ZPOPMAX"
+	}
+	return "ZPOPMIN"
+}
+
 // zmpopFrom pops from the first of keys that holds something.
 func (c *Call) zmpopFrom(keys []string, fromMax bool, count int64) resp.Value {
 	return c.popFirst(keys, store.ZSet, func(key string, o *store.Object) resp.Value {
-		return zmpopReply(key, c.zpop(key, o.ZSet(), fromMax, count))
+		popped := c.zpop(key, o.ZSet(), fromMax, count)
+		c.sendPop(zpopName(fromMax), key, len(popped)/2)
+		return zmpopReply(key, popped)
 	})
 }
 

@@ -82,7 +82,7 @@ func (s *Session) gates(spec *Spec, args []string) *reject {
 		return &reject{conn: "NOSUB '" + spec.Name + "' command executed not in subscribed mode"}
 	case s.core.busy && spec.Flags&AllowBusy == 0:
 		return &reject{conn: s.core.busyReply().Str}
-	case s.monitor && (spec.Flags&ReadOnly != 0 || s.mayReplicate(spec, args)):
+	case (s.monitor || s.isReplica()) && (spec.Flags&ReadOnly != 0 || s.mayReplicate(spec, args)):
 		return &reject{conn: "ERR Replica can't interact with the keyspace"}
 	}
 	return nil
@@ -173,8 +173,16 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 	if spec.Flags&SkipMonitor != 0 { // a script: shown ahead of what it calls
 		c.feedMonitors()
 	}
+	dirty := co.stats.dirty
 	v := spec.run(c)
+	if co.repl.streams() {
+		c.propagate(dirty)
+	}
 	co.depth--
+	if co.repl.commands > 0 && co.depth == 0 {
+		co.endUnit(spec.Flags&TouchesArbitraryKeys != 0)
+		s.written = co.repl.offset
+	}
 	usec := co.since(began)
 	if co.tracking.clients > 0 {
 		co.remember(spec, args)

@@ -61,6 +61,7 @@ type core struct {
 	resets   uint64   // CLUSTER RESET HARD, each of which makes a new node of it
 	subs     [subKinds]subscriptions
 	tracking tracking
+	repl     replication
 	running  *Session // whose command runs just now; nil between commands
 	scripts  *scriptCache
 	lua      *luabridge.Interp
@@ -384,6 +385,7 @@ func (co *core) restore(s *Snapshot) {
 	}
 	co.trackFlush()
 	co.restoreFunctions(s.functions)
+	co.giveUpHistory()
 }
 
 // Close ends the engine: no deadline fires any more and waiting in-process

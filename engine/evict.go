@@ -78,6 +78,7 @@ func (co *core) evict(db int, key string) {
 	co.stats.evictedKeys++
 	co.touchBy(nil, db, key)
 	co.emit(db, eventEvicted, "evicted", key)
+	co.propagateDeletion(db, key, lazyEviction)
 }
 
 // victim picks the key that goes next: of maxmemory-samples ones in each database the one

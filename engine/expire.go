@@ -8,6 +8,7 @@ func (co *core) expireKey(db int, key string) {
 	co.stats.expiredKeys++
 	co.touchBy(nil, db, key)
 	co.emit(db, eventExpired, "expired", key)
+	co.propagateDeletion(db, key, lazyExpire)
 }
 
 // expireNext expires the one key or hash field that is due first over all
@@ -48,6 +49,7 @@ func (co *core) expireFields(db int, key string) {
 	co.stats.expiredFields += int64(len(gone))
 	co.touchBy(nil, db, key)
 	co.emit(db, eventHash, "hexpired", key)
+	co.propagateFields(db, key, gone)
 	if h.Len() == 0 {
 		co.dbs[db].Remove(key)
 		co.emit(db, eventGeneric, "del", key)

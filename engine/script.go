@@ -18,6 +18,7 @@ type scriptRun struct {
 	db       int // the script's own selected database
 	slot     int // of its keys so far, -1 for none; on a cluster only
 	readOnly bool
+	unsent   bool // what it calls is for no replica
 	wrote    bool // a write command ran: it can't be killed any more
 	killed   bool
 	polled   bool      // it ran long enough to be asked
@@ -87,6 +88,9 @@ func (h scriptHost) ACLCheck(args []string) (ok bool, errText string) {
 	why, _ := h.co.run.caller.user.may(spec, args)
 	return why == allowed, ""
 }
+
+// Replicate answers redis.set_repl.
+func (h scriptHost) Replicate(on bool) { h.co.run.unsent = !on }
 
 // closedText is the error of a script that the end of the server stops.
 const closedText = "the server was closed"
@@ -189,6 +193,7 @@ func (c *Call) endRun() (slow bool) {
 	slow = co.run.polled
 	co.run = nil
 	co.relayed, co.scripted = co.lua.Relayed(), true
+	c.sendNothing() // but what it has called
 	if co.busy {
 		co.busy = false
 		co.engine.changed.Broadcast()

@@ -36,7 +36,9 @@ type Session struct {
 	slot      int  // of the current command's keys, -1 for none; on a cluster only
 	noEvict   bool
 	monitor   bool
-	retrying  bool // the command under way was postponed once
+	replica   *replica // nil for most
+	written   int64    // offset of the stream up to which the client's own changes are in it
+	retrying  bool     // the command under way was postponed once
 
 	subs  [subKinds][]string // in the order of subscription
 	after []resp.Value       // pushed while its own command runs, delivered behind the reply
@@ -183,6 +185,7 @@ func (s *Session) drop() {
 		s.endHold()
 	}
 	s.stopMonitor()
+	s.detach()
 	delete(s.core.sessions, s.id)
 	s.core.engine.changed.Broadcast() // an in-process client may be waiting for a reply
 }
@@ -276,6 +279,7 @@ func (s *Session) release(v resp.Value) {
 func (s *Session) endHold() {
 	s.core.deadlines.cancel(s.held.timer)
 	if s.held.blocked != nil {
+		s.core.repl.stopWaiting(s)
 		s.core.waiters.remove(s)
 	}
 	s.held = nil

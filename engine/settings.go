@@ -29,13 +29,11 @@ type settings struct {
 	cluster          clusterSettings
 	latencyTracking  bool
 	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
-	hllSparseMaxBytes int64
-	aclLogMax         int64 // acllog-max-len
-	channelsOpen      bool  // acl-pubsub-default is allchannels
-	protectedMode     bool
-	// What min-replicas-to-write asks for is never there, as there are no replicas, unless
-	// either is 0.
-	minReplicas, minReplicasMaxLag int
+	hllSparseMaxBytes              int64
+	aclLogMax                      int64 // acllog-max-len
+	channelsOpen                   bool  // acl-pubsub-default is allchannels
+	protectedMode                  bool
+	minReplicas, minReplicasMaxLag int   // 0: nothing is asked for
 	latencyThreshold               int64 // latency-monitor-threshold in milliseconds, 0: nothing is recorded
 	slowerThan                     int64 // slowlog-log-slower-than in microseconds, negative: nothing is logged
 	slowlogMax                     int64

@@ -13,6 +13,10 @@ type serverStats struct {
 	evictedScripts             int64
 	evictedKeys                int64
 	bytesIn, bytesOut          int64
+	replicationOut             int64 // bytes of the stream, for all replicas
+	fullSyncs                  int64
+	partialSyncs               int64
+	partialFailed              int64
 	reads, writes              int64                    // turns that found input, and that left output
 	tooMuchInput               int64                    // connections that were closed for that
 	expireCapped               int64                    // times that not all that was due was done in one turn

@@ -25,6 +25,9 @@ type Host interface {
 	// ACLCheck reports whether the user may run a command. A text other than ""
 	// is an error that the script gets instead: "ERR ...".
 	ACLCheck(args []string) (allowed bool, errText string)
+	// Replicate tells whether replicas are to get the changes that the script makes
+	// from now on; at the beginning they are.
+	Replicate(on bool)
 }
 
 // Options configure an Interp; the zero value works.

@@ -29,6 +29,7 @@ func (h *stubHost) Call(args []string) resp.Value {
 func (h *stubHost) Log(int, string) {}
 
 func (h *stubHost) ACLCheck([]string) (bool, string) { return true, "" }
+func (h *stubHost) Replicate(bool)                   {}
 
 func mustCompile(t testing.TB, source string) *Script {
 	t.Helper()

@@ -250,6 +250,8 @@ func (h *liveHost) Call(args []string) resp.Value {
 
 func (h *liveHost) Log(level int, msg string) { h.log = append(h.log, fmt.Sprint(level, " ", msg)) }
 
+func (h *liveHost) Replicate(bool) {}
+
 func (h *liveHost) ACLCheck(args []string) (bool, string) {
 	if args[0] == "bogus" {
 		return false, "ERR Invalid command passed to server.acl_check_cmd()"

@@ -206,16 +206,20 @@ func (v *vm) setResp(L *lua.LState) int {
 	return 0
 }
 
-// setRepl checks its argument; there is no replica and no append-only file that
-// the choice could reach.
+// replicas is the bit of set_repl's flags that stands for them.
+const replicas = 2
+
+// setRepl chooses between replicas and the append-only file; of the latter there is none.
 func (v *vm) setRepl(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		raise(v.errTable("ERR server.set_repl() requires one argument."))
 	}
 	f, _ := toNumber(L.Get(1))
-	if toInt32(f)&^3 != 0 {
+	flags := toInt32(f)
+	if flags&^3 != 0 {
 		raise(v.errTable("ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE."))
 	}
+	v.host.Replicate(flags&replicas != 0)
 	return 0
 }
 

@@ -50,14 +50,20 @@ func (c *Client) Do(args ...string) (Value, error) {
 // Send adds a command to the pipeline, which is written when it is long or
 // flushed.
 func (c *Client) Send(args ...string) error {
-	b := redcon.AppendArray(c.scratch[:0], len(args))
-	for _, arg := range args {
-		b = redcon.AppendBulkString(b, arg)
-	}
+	b := AppendRequest(c.scratch[:0], args...)
 	c.scratch = b[:0]
 	c.due++
 	_, err := c.out.Write(b)
 	return err
+}
+
+// AppendRequest appends a request as clients send it.
+func AppendRequest(b []byte, args ...string) []byte {
+	b = redcon.AppendArray(b, len(args))
+	for _, arg := range args {
+		b = redcon.AppendBulkString(b, arg)
+	}
+	return b
 }
 
 // Flush writes what Send has collected.
