@@ -50,8 +50,11 @@ func syncCmd(c *Call) resp.Value {
 	if c.Sess.isReplica() || c.Sess.monitor {
 		return resp.None
 	}
-	if bad := c.maySync(); bad != nil {
-		return *bad
+	switch {
+	case c.Sess.hasPending():
+		return errSyncPending
+	case c.Sess.conn == nil:
+		return errNoStream
 	}
 	c.Sess.about().silent = true
 	return c.fullSync(false)
@@ -66,12 +69,15 @@ func psync(c *Call) resp.Value {
 	if c.is(3, "failover") {
 		return resp.Err("ERR PSYNC FAILOVER can't be sent to a master.")
 	}
-	if bad := c.maySync(); bad != nil {
-		return *bad
+	if s.hasPending() {
+		return errSyncPending
 	}
 	offset, bad := c.intArg(2)
 	if bad != nil {
 		return *bad
+	}
+	if s.conn == nil {
+		return errNoStream
 	}
 	missed, ok := c.repl.since(offset)
 	if !ok || !equalWord(c.Args[1], c.replicationID()) {
@@ -91,20 +97,13 @@ func psync(c *Call) resp.Value {
 	return resp.None
 }
 
-var errSyncPending = resp.Err("ERR SYNC and PSYNC are invalid with pending output")
+var (
+	errSyncPending = resp.Err("ERR SYNC and PSYNC are invalid with pending output")
+	errNoStream    = resp.Err("ERR an in-process client can't be a replica") // it takes replies, not a stream
+)
 
-// maySync is why the client may not become a replica now, or nil.
-func (c *Call) maySync() *resp.Value {
-	s := c.Sess
-	if s.conn == nil { // it takes replies, not a stream
-		v := resp.Err("ERR an in-process client can't be a replica")
-		return &v
-	}
-	if len(s.out) > 0 || s.pending() > 0 {
-		return &errSyncPending
-	}
-	return nil
-}
+// hasPending reports whether replies of commands before this one are still to be sent.
+func (s *Session) hasPending() bool { return len(s.out) > 0 || s.pending() > 0 }
 
 // fullSync sends the client all data, and from then on the stream. header tells it where
 // in the stream that is.

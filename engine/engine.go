@@ -369,6 +369,7 @@ func (e *Engine) Restore(s *Snapshot) {
 	e.lock()
 	defer e.unlock()
 	e.core.restore(s)
+	e.core.giveUpHistory()
 	e.core.serveBlocked()
 }
 
@@ -385,7 +386,6 @@ func (co *core) restore(s *Snapshot) {
 	}
 	co.trackFlush()
 	co.restoreFunctions(s.functions)
-	co.giveUpHistory()
 }
 
 // Close ends the engine: no deadline fires any more and waiting in-process

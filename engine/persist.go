@@ -42,6 +42,7 @@ func (e *Engine) LoadRDB(r io.Reader) error {
 		return err
 	}
 	e.core.restore(s)
+	e.core.giveUpHistory()
 	e.core.serveBlocked()
 	return nil
 }
