@@ -133,6 +133,7 @@ func (c *Call) put(key string, o *store.Object) {
 	o.SetAccess(uint32(c.now / 1e6))
 	old := c.db().Read(key)
 	if old != nil {
+		c.countFreed(old, lazyServerDel)
 		o.SetFreq(old.Freq())
 	} else {
 		o.SetFreq(firstFreq)

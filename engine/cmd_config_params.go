@@ -55,7 +55,7 @@ var actingParams = []parameter{
 	numberParam("lfu-log-factor", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.lfuLogFactor }),
 	numberParam("lua-time-limit", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	numberParam("maxclients", 1, math.MaxUint32, func(co *core) *int { return &co.set.maxClients }),
-	memoryParam("maxmemory", 0, func(co *core) *int64 { return &co.set.maxMemory }),
+	{name: "maxmemory", get: func(co *core) string { return strconv.FormatInt(co.set.maxMemory, 10) }, set: setMaxMemory},
 	{name: "maxmemory-policy", get: func(co *core) string { return co.policy().name }, set: setPolicy},
 	numberParam("maxmemory-samples", 1, 64, func(co *core) *int64 { return &co.set.maxMemorySamples }),
 	numberParam("min-replicas-max-lag", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicasMaxLag }),
@@ -63,7 +63,7 @@ var actingParams = []parameter{
 	numberParam("min-slaves-max-lag", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicasMaxLag }),
 	numberParam("min-slaves-to-write", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicas }),
 	{name: "notify-keyspace-events", get: func(co *core) string { return formatNotify(co.set.notify) }, set: setNotify},
-	givenParam("port", (*core).tcpPort),
+	{name: "port", get: (*core).tcpPort, set: setPort},
 	memoryParam("proto-max-bulk-len", 1<<20, func(co *core) *int64 { return &co.set.protoMaxBulkLen }),
 	yesNoParam("protected-mode", func(co *core) *bool { return &co.set.protectedMode }),
 	{name: "requirepass", use: secret, get: func(co *core) string { return co.set.requirePass }, set: setRequirePass},
@@ -121,6 +121,17 @@ func givenParam(name string, get func(co *core) string) parameter {
 		}
 		return ""
 	}}
+}
+
+// setPort refuses another port in the server's words for one that it can't listen on:
+// whoever embeds this one has chosen its listeners.
+func setPort(co *core, value string) (why string) {
+	n, why := numberParser(integerValue).within(value, 0, math.MaxUint16)
+	if why == "" && strconv.FormatInt(n, 10) != co.tcpPort() {
+		co.log(LogWarning, "CONFIG SET port: the ports are chosen when the simulator starts")
+		return "Unable to listen on this port. Check server logs."
+	}
+	return why
 }
 
 // savePathParam is a parameter that tells a part of the path of Config.SaveFile, nothing

@@ -48,14 +48,20 @@ func (k *knownParam) get(co *core) string {
 	return k.value
 }
 
-// tunedNumber is the value of a parameter of knownParams that is a number.
+// tuned is the value of a parameter of knownParams.
+func (co *core) tuned(name string) string {
+	i := slices.IndexFunc(knownParams, func(k knownParam) bool { return k.name == name })
+	return knownParams[i].get(co)
+}
+
+// tunedNumber is that of one that is a number.
 func (co *core) tunedNumber(name string) int64 {
-	n, _ := parseInt(findParameter(name).get(co))
+	n, _ := parseInt(co.tuned(name))
 	return n
 }
 
 // tunedYes is that of one that is yes or no.
-func (co *core) tunedYes(name string) bool { return findParameter(name).get(co) == "yes" }
+func (co *core) tunedYes(name string) bool { return co.tuned(name) == "yes" }
 
 // staysText is why a parameter that clients would notice can't be changed here.
 func staysText(value string) string {

@@ -32,6 +32,7 @@ var debugSubcommands = map[string]debugCommand{
 	"loadaof":                    {2, 2, debugLoadaof},
 	"log":                        {3, 3, debugLog},
 	"object":                     {3, 4, debugObject},
+	"pause-cron":                 {3, 3, debugPauseCron},
 	"populate":                   {3, 5, debugPopulate},
 	"protocol":                   {3, 3, debugProtocol},
 	"quicklist-packed-threshold": {3, 3, debugQuicklistPackedThreshold},
@@ -110,6 +111,14 @@ func debugQuicklistPackedThreshold(c *Call) resp.Value {
 // debugSetActiveExpire: DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func debugSetActiveExpire(c *Call) resp.Value {
 	c.activeExpire = atoi(c.Args[2]) != 0
+	return resp.OK
+}
+
+// debugPauseCron: DEBUG PAUSE-CRON 0 | 1
+//
+// Meanwhile nothing expires that nobody looks at, and replicas are not looked after.
+func debugPauseCron(c *Call) resp.Value {
+	c.cronPaused = atoi(c.Args[2]) != 0
 	return resp.OK
 }
 

@@ -179,7 +179,15 @@ func infoMemory(co *core, w *infoWriter) {
 	w.num("mem_clients_normal", over.clients)
 	w.zeros("mem_cluster_links", "mem_aof_buffer")
 	w.text("mem_allocator", "go")
-	w.zeros("mem_overhead_db_hashtable_rehashing", "active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
+	w.zeros("mem_overhead_db_hashtable_rehashing", "active_defrag_running", "lazyfree_pending_objects")
+	w.num("lazyfreed_objects", co.stats.lazyFreed)
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func infoPersistence(co *core, w *infoWriter) {
@@ -200,16 +208,18 @@ func infoPersistence(co *core, w *infoWriter) {
 	w.zeros("rdb_last_cow_size")
 	w.num("rdb_last_load_keys_expired", co.stats.keysLoadedLate)
 	w.num("rdb_last_load_keys_loaded", co.stats.keysLoaded)
-	aof := int64(0)
-	if co.set.appendOnly {
-		aof = 1
+	w.num("aof_enabled", oneIf(co.set.appendOnly))
+	w.zeros("aof_rewrite_in_progress")
+	w.num("aof_rewrite_scheduled", oneIf(co.rewriteDue))
+	last := int64(-1)
+	if co.stats.rewrites > 0 {
+		last = 0
 	}
-	w.num("aof_enabled", aof)
-	w.zeros("aof_rewrite_in_progress", "aof_rewrite_scheduled")
-	w.num("aof_last_rewrite_time_sec", -1)
+	w.num("aof_last_rewrite_time_sec", last)
 	w.num("aof_current_rewrite_time_sec", -1)
 	w.text("aof_last_bgrewrite_status", "ok")
-	w.zeros("aof_rewrites", "aof_rewrites_consecutive_failures")
+	w.num("aof_rewrites", co.stats.rewrites)
+	w.zeros("aof_rewrites_consecutive_failures")
 	w.text("aof_last_write_status", "ok")
 	w.zeros("aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size")
 }
@@ -218,10 +228,15 @@ func infoStats(co *core, w *infoWriter) {
 	st := &co.stats
 	w.num("total_connections_received", st.connections)
 	w.num("total_commands_processed", st.commands)
+	w.num("instantaneous_ops_per_sec", co.rates.perSecond(rateCommands))
 	w.num("total_net_input_bytes", st.bytesIn)
 	w.num("total_net_output_bytes", st.bytesOut)
 	w.zeros("total_net_repl_input_bytes")
 	w.num("total_net_repl_output_bytes", st.replicationOut)
+	w.text("instantaneous_input_kbps", co.rates.kilobytes(rateIn))
+	w.text("instantaneous_output_kbps", co.rates.kilobytes(rateOut))
+	w.text("instantaneous_input_repl_kbps", "0.00")
+	w.text("instantaneous_output_repl_kbps", co.rates.kilobytes(rateReplication))
 	w.num("rejected_connections", st.rejectedConns)
 	w.num("sync_full", st.fullSyncs)
 	w.num("sync_partial_ok", st.partialSyncs)
@@ -239,7 +254,8 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("pubsub_channels", int64(len(co.subs[subChannel].names)))
 	w.num("pubsub_patterns", int64(len(co.subs[subPattern].names)))
 	w.num("pubsubshard_channels", int64(len(co.subs[subShard].names)))
-	w.zeros("latest_fork_usec", "total_forks")
+	w.zeros("latest_fork_usec")
+	w.num("total_forks", st.backgroundJobs)
 	w.num("migrate_cached_sockets", int64(len(co.targets.list)))
 	w.zeros("slave_expires_tracked_keys",
 		"active_defrag_hits", "active_defrag_misses", "active_defrag_key_hits", "active_defrag_key_misses",
@@ -259,6 +275,9 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("eventloop_cycles", st.turns)
 	w.num("eventloop_duration_sum", st.turnUsec)
 	w.num("eventloop_duration_cmd_sum", st.commandUsec)
+	cycles := co.rates.perSecond(rateTurns)
+	w.num("instantaneous_eventloop_cycles_per_sec", cycles)
+	w.num("instantaneous_eventloop_duration_usec", co.rates.perSecond(rateTurnUsec)/max(cycles, 1))
 	w.num("acl_access_denied_auth", st.denied[deniedLogin])
 	w.num("acl_access_denied_cmd", st.denied[deniedCommand])
 	w.num("acl_access_denied_key", st.denied[deniedKey])

@@ -97,17 +97,23 @@ func (c *Call) place(db int, key string, o *store.Object) {
 
 // delCmd: DEL key [key ...]
 func delCmd(c *Call) resp.Value {
+	return c.removeAll(lazyUserDel)
+}
+
+// unlink: UNLINK key [key ...]
+func unlink(c *Call) resp.Value { return c.removeAll("") }
+
+// removeAll removes the keys of DEL or UNLINK; lazily, if the parameter option says so.
+func (c *Call) removeAll(option string) resp.Value {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
+		c.countFreed(c.live(key), option)
 		if c.remove(key) {
 			n++
 		}
 	}
 	return resp.Int(n)
 }
-
-// unlink: UNLINK key [key ...]
-func unlink(c *Call) resp.Value { return delCmd(c) }
 
 // exists: EXISTS key [key ...]
 func exists(c *Call) resp.Value { return countKeys(c, c.peek) }

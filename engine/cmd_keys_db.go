@@ -45,6 +45,9 @@ func flushall(c *Call) resp.Value {
 	for i := range c.dbs {
 		c.flush(i)
 	}
+	if c.cfg.SaveFile != "" && c.tuned("save") != "" {
+		c.save()
+	}
 	c.trackFlush()
 	return resp.OK
 }
@@ -69,7 +72,11 @@ func (c *Call) flushMode() bool {
 // flush empties a database.
 func (c *Call) flush(db int) {
 	c.touchAll(db, nil)
-	c.stats.dirty += int64(c.dbs[db].Len())
+	n := int64(c.dbs[db].Len())
+	c.stats.dirty += n
+	if c.is(1, "async") || len(c.Args) == 1 && c.tunedYes(lazyUserFlush) {
+		c.stats.lazyFreed += n
+	}
 	c.dbs[db].Flush()
 }
 

@@ -151,7 +151,7 @@ func memoryStats(c *Call) resp.Value {
 	w.num("lua.caches", over.scripts)
 	w.num("functions.caches", over.functions)
 	for i, db := range over.dbs {
-		if db[0] > 0 {
+		if c.dbs[i].Used() {
 			in := &mapWriter{}
 			in.num("overhead.hashtable.main", db[0])
 			in.num("overhead.hashtable.expires", db[1])

@@ -30,7 +30,8 @@ var multiCommands = []Spec{
 // transaction is an open MULTI.
 type transaction struct {
 	queue  []queued
-	spoilt bool // a command was refused while queueing
+	flags  Flags // of all of them, as they were when they were queued
+	spoilt bool  // a command was refused while queueing
 }
 
 type queued struct {

@@ -91,11 +91,12 @@ func (s *Session) postpone(args []string) {
 	s.core.pause.waiting = append(s.core.pause.waiting, s)
 }
 
-// runPostponed runs the commands that waited for the end of a pause, the oldest
-// first. They may have to wait again.
+// runPostponed runs the commands that waited for the end of a pause, those of the client
+// that has waited longest first, and for each client what it has sent behind them. They may
+// have to wait again.
 func (co *core) runPostponed() {
-	if co.resuming {
-		return // further up the stack
+	if co.resuming || co.ahead != nil {
+		return // further up the stack, or when that client is through
 	}
 	co.resuming = true
 	defer func() { co.resuming = false }()
@@ -114,8 +115,22 @@ func (co *core) runPostponed() {
 		s.retrying = true
 		s.process(args)
 		s.retrying = false
-		if s.conn != nil {
-			s.conn.Kick() // to write the reply and go on with what the client sent since
+		if s.conn == nil {
+			continue
 		}
+		s.conn.Kick() // to write the reply and go on with what the client sent since
+		if s.buffered > 0 && s.held == nil {
+			co.ahead = s
+			return
+		}
+	}
+}
+
+// letNext lets the clients go on that wait for this one, which has run all that it had
+// sent during the pause.
+func (s *Session) letNext() {
+	if co := s.core; co.ahead == s {
+		co.ahead = nil
+		co.runPostponed()
 	}
 }

@@ -5,6 +5,9 @@ import (
 )
 
 var saveCommands = []Spec{
+	{Name: "bgrewriteaof", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading, run: bgrewriteaof,
+		Group: "server", Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Asynchronously rewrites the append-only file to disk."},
 	{Name: "bgsave", Arity: -1, Flags: Admin | NoScript | NoAsyncLoading, run: bgsave,
 		Group: "server", Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Asynchronously saves the database(s) to disk.",
@@ -27,12 +30,20 @@ var errSave = resp.Err("ERR")
 // It writes to Config.SaveFile. Without one it fails, as on a server that may not write
 // to its directory: a simulator should leave no files behind that nobody asked for.
 func save(c *Call) resp.Value {
-	c.stats.saves++
-	if err := c.saveFile(); err != nil {
-		c.log(LogWarning, err.Error())
+	if !c.save() {
 		return errSave
 	}
 	return resp.OK
+}
+
+// save writes the file and reports whether that went well.
+func (co *core) save() bool {
+	co.stats.saves++
+	err := co.saveFile()
+	if err != nil {
+		co.log(LogWarning, err.Error())
+	}
+	return err == nil
 }
 
 // schedulingDelay is how long after EXEC a BGSAVE in it runs, in microseconds.
@@ -59,11 +70,31 @@ func bgsave(c *Call) resp.Value {
 
 // saveBehind saves without telling a client how that went.
 func (co *core) saveBehind() {
-	co.stats.saves++
-	err := co.saveFile()
-	if co.saveFailed = err != nil; co.saveFailed {
-		co.log(LogWarning, err.Error())
+	co.stats.backgroundJobs++
+	co.saveFailed = !co.save()
+}
+
+// bgrewriteaof: BGREWRITEAOF
+//
+// The append-only file is not there, but what DEBUG LOADAOF would read from it is: to write
+// it anew takes no time.
+func bgrewriteaof(c *Call) resp.Value {
+	if c.inExec {
+		if !c.rewriteDue {
+			c.rewriteDue = true
+			c.deadlines.set(c.now+schedulingDelay, c.rewriteLog)
+		}
+		return resp.Simple("Background append only file rewriting scheduled")
 	}
+	c.rewriteLog()
+	return resp.Simple("Background append only file rewriting started")
+}
+
+// rewriteLog counts a rewrite of the append-only file.
+func (co *core) rewriteLog() {
+	co.rewriteDue = false
+	co.stats.rewrites++
+	co.stats.backgroundJobs++
 }
 
 // lastsave: LASTSAVE

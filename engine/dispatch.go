@@ -27,6 +27,7 @@ func (s *Session) exec(args []string) resp.Value {
 	}
 	if s.multi != nil && !spec.inMulti {
 		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
+			s.multi.flags |= s.flagsOf(spec, args)
 			s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
 		}
 		return resp.Simple("QUEUED")
@@ -52,7 +53,7 @@ func (co *core) find(args []string) (*Spec, *reject) {
 // gates are the refusals that depend on the client and the server's state.
 func (s *Session) gates(spec *Spec, args []string) *reject {
 	switch {
-	case spec.Flags&Protected != 0 && !s.protectedAllowed():
+	case spec.Flags&Protected != 0 && !s.protectedAllowed(spec):
 		return &reject{conn: protectedText(spec)}
 	case s.mustAuth() && spec.Flags&NoAuth == 0:
 		return &reject{conn: errNoAuth.Str}
@@ -105,9 +106,7 @@ func (s *Session) stateGate(spec *Spec, args []string) *reject {
 func (s *Session) flagsOf(spec *Spec, args []string) Flags {
 	flags := spec.Flags
 	if spec.Name == "exec" && s.multi != nil && !s.dirty {
-		for _, q := range s.multi.queue {
-			flags |= q.spec.Flags
-		}
+		flags |= s.multi.flags
 	}
 	if f := s.core.declaredFlags(spec, args); f.HasShebang {
 		flags &^= Write | DenyOOM | MayReplicate
@@ -127,10 +126,12 @@ var inPubSub = map[string]bool{"ping": true, "subscribe": true, "psubscribe": tr
 
 var unsubscribes = map[string]bool{"unsubscribe": true, "punsubscribe": true, "sunsubscribe": true}
 
+func isModuleCommand(spec *Spec) bool { return strings.HasPrefix(spec.Name, "module") }
+
 // protectedText is the refusal of DEBUG and its like by the configuration.
 func protectedText(spec *Spec) string {
 	name, option := "DEBUG", "enable-debug-command"
-	if spec.Group == "module" || strings.HasPrefix(spec.Name, "module") {
+	if isModuleCommand(spec) {
 		name, option = "MODULE", "enable-module-command"
 	}
 	return "ERR " + name + " command not allowed. If the " + option + " option is set to \"local\", " +

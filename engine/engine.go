@@ -45,6 +45,7 @@ type core struct {
 	reload      string // the RDB file of the last DEBUG RELOAD
 	lastSave    int64  // Unix microseconds
 	saveFailed  bool   // the last BGSAVE
+	rewriteDue  bool   // BGREWRITEAOF in a transaction asked for it
 	stalled     bool   // DEBUG SLEEP: no turn begins until the stall's deadline fires
 	away        bool   // a command does I/O: no turn begins until it is through
 	closed      bool
@@ -69,6 +70,7 @@ type core struct {
 	functions     *functionSet
 	fastFunctions map[*function]bool // those whose last run was short
 	stats         serverStats
+	rates         rates
 	calls         [8]Call // the calls under way, outermost first
 	depth         int
 	elems         []resp.Value // of the reply of the client's command under way, see Call.values
@@ -82,6 +84,7 @@ type core struct {
 	monitors      []*Session // in the order in which they came
 	pause         pause
 	resuming      bool       // runPostponed is at work
+	ahead         *Session   // whose further commands come before those of other resumed clients
 	resumed       []*Session // what they sent waited for the end of a pause and is to run now
 
 	run  *scriptRun // the script or function under way; it is runs
@@ -96,6 +99,7 @@ type core struct {
 	stallOver         []func() // what happens when the stall ends
 	listeners         []listener
 	activeExpire      bool
+	cronPaused        bool // DEBUG PAUSE-CRON
 	allowAllInScripts bool // DEBUG SET-DISABLE-DENY-SCRIPTS
 	onKeyEvent        func(KeyEvent)
 }
@@ -184,6 +188,7 @@ func (e *Engine) begin() {
 	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
 	e.core.tick()
 	e.core.turn = turnStart{e.core.now, e.core.stats.commands}
+	e.core.measure()
 	e.core.fireDue()
 }
 
@@ -226,7 +231,7 @@ const armedUnknown = -1
 // nextDue is the time of the earliest deadline or expiry.
 func (co *core) nextDue() (at int64, ok bool) {
 	at, ok = co.deadlines.next()
-	if !co.activeExpire || co.stalled || co.paused() {
+	if !co.activeExpire || co.cronPaused || co.stalled || co.paused() {
 		return at, ok
 	}
 	for _, db := range co.dbs {

@@ -74,7 +74,7 @@ func (co *core) freeMemory() bool {
 // evict removes one key and tells who watches.
 func (co *core) evict(db int, key string) {
 	co.freed(co.dbs[db].Read(key), key)
-	co.dbs[db].Remove(key)
+	co.countFreed(co.dbs[db].Remove(key), lazyEviction)
 	co.stats.evictedKeys++
 	co.touchBy(nil, db, key)
 	co.emit(db, eventEvicted, "evicted", key)

@@ -4,7 +4,7 @@ import "github.com/echomq/echomq-sim/store"
 
 // expireKey removes a key whose time has passed, and tells who watches.
 func (co *core) expireKey(db int, key string) {
-	co.dbs[db].Remove(key)
+	co.countFreed(co.dbs[db].Remove(key), lazyExpire)
 	co.stats.expiredKeys++
 	co.touchBy(nil, db, key)
 	co.emit(db, eventExpired, "expired", key)

@@ -78,6 +78,7 @@ func serverGroups() [][]Spec {
 		latencyCommands,
 		debugCommands,
 		aclCommands,
+		moduleCommands,
 		monitorCommands,
 		pauseCommands,
 	}

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/echomq/echomq-sim/luabridge"
+import (
+	"math"
+
+	"github.com/echomq/echomq-sim/luabridge"
+)
 
 // checkMemory makes room if more memory is in use than maxmemory allows, and notes
 // whether that failed: then what may need more is refused. It is asked once before each
@@ -14,6 +18,20 @@ func (co *core) checkMemory() {
 	default:
 		co.outOfMemory = !co.freeMemory()
 	}
+}
+
+// setMaxMemory sets maxmemory. If more is in use already, keys go as soon as the command
+// under way is through.
+func setMaxMemory(co *core, value string) (why string) {
+	n, why := numberParser(memoryValue).within(value, 0, math.MaxInt64)
+	if why != "" {
+		return why
+	}
+	co.set.maxMemory = n
+	if n > 0 {
+		co.deadlines.set(co.now, co.checkMemory)
+	}
+	return ""
 }
 
 // declaredFlags are the flags of the script or function that a request would run;

@@ -78,6 +78,9 @@ func (co *core) armCron() { co.repl.cron = co.deadlines.set(co.now+1e6, co.repli
 func (co *core) replicationCron() {
 	r := &co.repl
 	co.armCron()
+	if co.cronPaused {
+		return
+	}
 	r.seconds++
 	r.most = co.tunedNumber("repl-backlog-size")
 	if r.seconds%co.tunedNumber("repl-ping-replica-period") == 0 {

@@ -115,13 +115,6 @@ func (co *core) propagateByItself(db int, args ...string) {
 	}
 }
 
-// The parameters that say whether keys are removed lazily.
-const (
-	lazyExpire    = "lazyfree-lazy-expire"
-	lazyEviction  = "lazyfree-lazy-eviction"
-	lazyServerDel = "lazyfree-lazy-server-del"
-)
-
 // sendDeletion makes the removal of a key stand for this call in the stream.
 func (c *Call) sendDeletion(key, option string) {
 	if c.repl.streams() {

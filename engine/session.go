@@ -109,6 +109,9 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	}
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
 	next = s.runAll(in)
+	if next != resp.NextAgain {
+		s.letNext()
+	}
 	s.core.endTracking()
 	s.buffered = in.Buffered()
 	out, s.out = s.out, spare[:0]
@@ -186,6 +189,7 @@ func (s *Session) drop() {
 	}
 	s.stopMonitor()
 	s.detach()
+	s.letNext()
 	delete(s.core.sessions, s.id)
 	s.core.engine.changed.Broadcast() // an in-process client may be waiting for a reply
 }

@@ -80,7 +80,11 @@ func (s *Session) inputLimits() resp.Limits {
 }
 
 // protectedAllowed reports whether enable-debug-command lets this client use DEBUG.
-func (s *Session) protectedAllowed() bool {
+// enable-module-command is always no.
+func (s *Session) protectedAllowed(spec *Spec) bool {
+	if isModuleCommand(spec) {
+		return false
+	}
 	switch s.core.set.enableDebug {
 	case "yes":
 		return true

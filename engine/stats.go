@@ -9,6 +9,9 @@ type serverStats struct {
 	expiredKeys, expiredFields int64
 	dirty                      int64 // changes since everything was saved last, or since the start
 	saves                      int64
+	rewrites                   int64 // of the append-only file
+	backgroundJobs             int64 // for which the server would have forked
+	lazyFreed                  int64 // objects that the server would have freed in the background
 	keysLoaded, keysLoadedLate int64 // by the last load; those whose time had passed were left out
 	evictedScripts             int64
 	evictedKeys                int64
@@ -33,6 +36,7 @@ func (co *core) resetStats() {
 	old := &co.stats
 	co.stats = serverStats{dirty: old.dirty, keysLoaded: old.keysLoaded, keysLoadedLate: old.keysLoadedLate,
 		denied: old.denied, errorCodes: map[string]int64{}}
+	co.rates = rates{at: co.now}
 	clear(co.commandStats)
 }
 

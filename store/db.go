@@ -13,6 +13,7 @@ type DB struct {
 	keys    hinted[keyed]
 	due     runs[deadline]
 	expires int
+	emptied bool // it has no keys, but had some since it was flushed
 	written []writtenHash
 	epoch   uint32
 	// recent is the last key that was looked up, with a nil object if it was absent: one
@@ -123,12 +124,16 @@ func (db *DB) Remove(key string) *Object {
 		return nil
 	}
 	db.unindex(e)
+	db.emptied = db.keys.Len() == 0
 	if e.o.own.Load() != db.own {
 		e.o = e.o.fork()
 	}
 	e.o.own.Store(nil)
 	return e.o
 }
+
+// Used reports whether there are keys, or were some since the last Flush.
+func (db *DB) Used() bool { return db.emptied || db.Len() > 0 }
 
 // Flush removes all keys in O(1).
 func (db *DB) Flush() {

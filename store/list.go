@@ -245,6 +245,9 @@ func (v *ListObj) Nodes() (nodes, fill, bytes int) {
 	return v.nodes.len(), v.fill, bytes
 }
 
+// NodesLen returns the first of these in O(1).
+func (v *ListObj) NodesLen() int { return v.nodes.len() }
+
 func (v *ListObj) fork() *Object {
 	o := NewList(v.l)
 	c := o.List()
