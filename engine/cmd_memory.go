@@ -142,9 +142,9 @@ func memoryStats(c *Call) resp.Value {
 	w := &mapWriter{}
 	w.num("peak.allocated", use.peak)
 	w.num("total.allocated", use.allocated)
-	for _, none := range []string{"startup.allocated", "replication.backlog", "clients.slaves"} {
-		w.num(none, 0)
-	}
+	w.num("startup.allocated", 0)
+	w.num("replication.backlog", int64(cap(c.repl.backlog)))
+	w.num("clients.slaves", 0)
 	w.num("clients.normal", over.clients)
 	w.num("cluster.links", 0)
 	w.num("aof.buffer", 0)

@@ -116,17 +116,16 @@ func (c *Call) fullSync(header bool) resp.Value {
 		s.closing = true
 		return resp.None
 	}
-	s.attach()
-	c.repl.db = noDB // the replica has none selected
+	if !s.replica.onlyRDB {
+		s.attach()
+		c.repl.db = noDB // the replica has none selected
+	}
 	if header {
 		s.out = append(s.out, "+FULLRESYNC "+c.replicationID()+" "+strconv.FormatInt(c.repl.offset, 10)+"\r\n"...)
 	}
 	s.out = append(s.out, "$"+strconv.Itoa(len(file))+"\r\n"...)
 	s.out = append(s.out, file...)
-	if s.replica.onlyRDB {
-		s.detach()
-		s.closing = true
-	}
+	s.closing = s.closing || s.replica.onlyRDB
 	return resp.None
 }
 

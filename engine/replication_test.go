@@ -256,3 +256,36 @@ func TestReplicaOnlyFile(t *testing.T) {
 		}
 	}
 }
+
+// What SCAN meets by chance is no unit; what a transaction meets is part of it.
+func TestExpiryUnits(t *testing.T) {
+	e := newTestEngine(t, Manual(time.Unix(1e9, 0)))
+	srv := serveTest(t, e)
+	e.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+	for _, c := range []struct{ run, start, end string }{{"SCAN", "", ""}, {"EXEC", "MULTI", "EXEC"}} {
+		e.Do("SET", "a", "v", "PX", "1")
+		e.Do("SET", "b", "v", "PX", "1")
+		e.Advance(time.Second)
+		r := srv.replica(t)
+		r.fullSync()
+		var want []byte
+		add := func(args ...string) {
+			if args[0] != "" {
+				want = resp.AppendRequest(want, args...)
+			}
+		}
+		add(c.start)
+		add("SELECT", "0")
+		add("UNLINK", "a")
+		add("UNLINK", "b")
+		add(c.end)
+		if c.run == "EXEC" {
+			e.Do("MULTI")
+			e.Do("EXISTS", "a", "b")
+			e.Do("EXEC")
+		} else {
+			e.Do("SCAN", "0")
+		}
+		r.want(string(want))
+	}
+}
