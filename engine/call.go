@@ -14,7 +14,6 @@ type Call struct {
 	Args   []string   // Args[0] is the name; for a subcommand Args[1] is the second word
 	script *scriptRun // the script that makes this call, or nil
 	inExec bool       // part of a transaction
-	stream streamed   // what replicas get of it
 }
 
 // db is the database that this call works on.

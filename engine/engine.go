@@ -186,6 +186,9 @@ func (e *Engine) begin() {
 		return
 	}
 	e.core.depth, e.core.run, e.core.running, e.core.resuming = 0, nil, nil, false // a turn that panicked may have left them
+	if e.core.repl.streams() {
+		e.core.repl.calls = [8]streamed{} // likewise
+	}
 	e.core.tick()
 	e.core.turn = turnStart{e.core.now, e.core.stats.commands}
 	e.core.measure()

@@ -16,18 +16,19 @@ import (
 // replication is the stream of changes and who gets it. Until the first replica comes
 // nothing of it is in use.
 type replication struct {
-	replicas []*Session // in the order in which they came
-	epoch    uint64     // the histories that were given up; each has an id of its own
-	offset   int64      // bytes of the stream so far
-	backlog  []byte     // the last of them
-	db       int        // the database that the stream has selected; -1 for none
-	unit     []byte     // the commands of the unit under way
-	commands int        // how many they are, SELECT not counted
-	waiting  []*Session // clients in WAIT and WAITAOF, in the order in which they came
-	most     int64      // repl-backlog-size, as it was when it was looked at last
-	seconds  int64      // that have passed since there are replicas
-	cron     *deadline  // the next of them
-	forget   *deadline  // for the backlog, when there are no replicas
+	replicas []*Session  // in the order in which they came
+	epoch    uint64      // the histories that were given up; each has an id of its own
+	offset   int64       // bytes of the stream so far
+	backlog  []byte      // the last of them
+	db       int         // the database that the stream has selected; -1 for none
+	unit     []byte      // the commands of the unit under way
+	commands int         // how many they are, SELECT not counted
+	calls    [8]streamed // what the calls under way want to be in it, like core.calls
+	waiting  []*Session  // clients in WAIT and WAITAOF, in the order in which they came
+	most     int64       // repl-backlog-size, as it was when it was looked at last
+	seconds  int64       // that have passed since there are replicas
+	cron     *deadline   // the next of them
+	forget   *deadline   // for the backlog, when there are no replicas
 }
 
 // noDB makes the next command of the stream select its database.
@@ -44,7 +45,7 @@ func (co *core) replicationID() string { return co.hexID(1<<32 + co.repl.epoch) 
 // kept until it is through.
 func (c *Call) sendAs(args ...string) {
 	if c.repl.streams() {
-		c.stream.args = args
+		c.streamed().args = args
 	}
 }
 
@@ -53,10 +54,11 @@ func (c *Call) sendWith(i int, value string) {
 	if !c.repl.streams() {
 		return
 	}
-	if c.stream.args == nil {
-		c.stream.args = slices.Clone(c.Args)
+	s := c.streamed()
+	if s.args == nil {
+		s.args = slices.Clone(c.Args)
 	}
-	c.stream.args[i] = value
+	s.args[i] = value
 }
 
 // alsoSend puts a command in the stream, whatever this call changes.
@@ -67,10 +69,18 @@ func (c *Call) alsoSend(args ...string) {
 }
 
 // sendNothing keeps this call itself out of the stream.
-func (c *Call) sendNothing() { c.stream.never = true }
+func (c *Call) sendNothing() {
+	if c.repl.streams() {
+		c.streamed().never = true
+	}
+}
 
 // sendAlways puts this call in the stream even if it changes nothing.
-func (c *Call) sendAlways() { c.stream.always = true }
+func (c *Call) sendAlways() {
+	if c.repl.streams() {
+		c.streamed().always = true
+	}
+}
 
 // streamed is what a call wants to be in the stream in its place.
 type streamed struct {
@@ -78,10 +88,14 @@ type streamed struct {
 	never, always bool
 }
 
+// streamed is that of this call, which is the innermost one.
+func (c *Call) streamed() *streamed { return &c.repl.calls[c.depth-1] }
+
 // propagate puts a call that is through in the stream; dirty is what the count of changes
 // was before it.
 func (c *Call) propagate(dirty int64) {
-	s := &c.stream
+	s := *c.streamed()
+	*c.streamed() = streamed{}
 	if s.never || c.stats.dirty <= dirty && !s.always || c.script != nil && c.script.unsent {
 		return
 	}
