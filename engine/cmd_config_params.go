@@ -29,6 +29,7 @@ var actingParams = []parameter{
 	yesNoParam("appendonly", func(co *core) *bool { return &co.set.appendOnly }),
 	givenParam("bind", (*core).tcpHosts),
 	numberParam("busy-reply-threshold", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
+	{name: "client-output-buffer-limit", get: outputLimitsText, set: setOutputLimits},
 	memoryParam("client-query-buffer-limit", 1<<20, func(co *core) *int64 { return &co.set.queryBufferLimit }),
 	clusterParam(yesNoParam("cluster-allow-pubsubshard-when-down", func(co *core) *bool { return &co.set.cluster.pubsubWhenDown })),
 	clusterParam(yesNoParam("cluster-allow-reads-when-down", func(co *core) *bool { return &co.set.cluster.readsWhenDown })),
@@ -56,6 +57,7 @@ var actingParams = []parameter{
 	numberParam("lua-time-limit", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.busyReplyMs }),
 	numberParam("maxclients", 1, math.MaxUint32, func(co *core) *int { return &co.set.maxClients }),
 	memoryParam("maxmemory", 0, func(co *core) *int64 { return &co.set.maxMemory }),
+	{name: "maxmemory-clients", get: maxMemoryClientsText, set: setMaxMemoryClients},
 	{name: "maxmemory-policy", get: func(co *core) string { return co.policy().name }, set: setPolicy},
 	numberParam("maxmemory-samples", 1, 64, func(co *core) *int64 { return &co.set.maxMemorySamples }),
 	numberParam("min-replicas-max-lag", 0, math.MaxInt32, func(co *core) *int { return &co.set.minReplicasMaxLag }),
@@ -75,6 +77,8 @@ var actingParams = []parameter{
 	numberParam("set-max-listpack-entries", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackEntries }),
 	numberParam("set-max-listpack-value", 0, math.MaxInt64, func(co *core) *int { return &co.limits.SetMaxListpackValue }),
 	givenParam("tls-cluster", func(co *core) string { return yesNo(co.cfg.DialMigrate != nil) }),
+	numberParam("tcp-keepalive", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.keepAlive }),
+	applied(numberParam("timeout", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.idleSeconds }), (*core).setIdleTimeout),
 	fixedParam("tls-port", (*core).tlsPort),
 	numberParam("tracking-table-max-keys", 0, math.MaxInt64, func(co *core) *int64 { return &co.set.trackingMaxKeys }),
 	fixedParam("unixsocket", (*core).unixPath),
@@ -142,6 +146,18 @@ func absoluteDir(path string) string {
 		return filepath.Dir(path)
 	}
 	return dir
+}
+
+// applied is p with something to do when it was set.
+func applied(p parameter, apply func(co *core)) parameter {
+	set := p.set
+	p.set = func(co *core, value string) (why string) {
+		if why = set(co, value); why == "" {
+			apply(co)
+		}
+		return why
+	}
+	return p
 }
 
 // textParam is a parameter that takes any string.

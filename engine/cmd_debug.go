@@ -32,6 +32,7 @@ var debugSubcommands = map[string]debugCommand{
 	"loadaof":                    {2, 2, debugLoadaof},
 	"log":                        {3, 3, debugLog},
 	"object":                     {3, 4, debugObject},
+	"pause-cron":                 {3, 3, debugPauseCron},
 	"populate":                   {3, 5, debugPopulate},
 	"protocol":                   {3, 3, debugProtocol},
 	"quicklist-packed-threshold": {3, 3, debugQuicklistPackedThreshold},
@@ -49,6 +50,14 @@ func debug(c *Call) resp.Value {
 			clip(c.Args[1], 128) + "'. Try DEBUG HELP."))
 	}
 	return d.run(c)
+}
+
+// debugPauseCron: DEBUG PAUSE-CRON 0 | 1
+//
+// Meanwhile time alone closes no client and expires no key.
+func debugPauseCron(c *Call) resp.Value {
+	c.cronPaused = atoi(c.Args[2]) != 0
+	return resp.OK
 }
 
 // debugSleep: DEBUG SLEEP seconds
@@ -248,8 +257,10 @@ func (c *Call) debugAttribute() resp.Value {
 	if s := c.Sess; s.proto == 3 && s.conn != nil {
 		about := resp.Map(resp.Bulk("key-popularity"), resp.Array(resp.Bulk("key:123"), resp.Int(90)))
 		start := len(s.out)
-		s.out = resp.Append(s.out, &about, 3)
-		s.out[start] = '|'
+		s.write(&about)
+		if !s.cut {
+			s.out[start] = '|'
+		}
 	}
 	return resp.Bulk("Some real reply following the attribute")
 }
@@ -266,6 +277,6 @@ func (c *Call) debugPush() resp.Value {
 		s.push(push)
 		return reply
 	}
-	s.out = resp.Append(s.out, &reply, s.proto)
+	s.write(&reply)
 	return push
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -30,6 +31,7 @@ var multiCommands = []Spec{
 // transaction is an open MULTI.
 type transaction struct {
 	queue  []queued
+	bytes  int  // of their arguments
 	spoilt bool // a command was refused while queueing
 }
 
@@ -133,6 +135,8 @@ func (s *Session) watch(k watchKey, expired bool) {
 			return
 		}
 	}
+	k.key = strings.Clone(k.key)
+	s.nameBytes += nameSize(k.key)
 	w := &watcher{s, k, expired}
 	s.watched = append(s.watched, w)
 	s.core.watchers[k] = append(s.core.watchers[k], w)
@@ -140,6 +144,7 @@ func (s *Session) watch(k watchKey, expired bool) {
 
 func (s *Session) unwatch() {
 	for _, w := range s.watched {
+		s.nameBytes -= nameSize(w.key.key)
 		list := s.core.watchers[w.key]
 		i := slices.Index(list, w)
 		if list = slices.Delete(list, i, i+1); len(list) == 0 {

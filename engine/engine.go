@@ -53,17 +53,22 @@ type core struct {
 	evictFrom   int  // the database that a random victim is looked for first
 	outOfMemory bool // when the client's current command began
 
-	sessions map[uint64]*Session
-	nextID   uint64
-	watchers map[watchKey][]*watcher
-	waiters  waiters
-	cluster  *cluster // nil: not a node of a cluster
-	resets   uint64   // CLUSTER RESET HARD, each of which makes a new node of it
-	subs     [subKinds]subscriptions
-	tracking tracking
-	running  *Session // whose command runs just now; nil between commands
-	scripts  *scriptCache
-	lua      *luabridge.Interp
+	sessions     map[uint64]*Session
+	clientMemory clientMemory
+	overfull     []*Session // closed at the end of the turn, as they do not read their output
+	evictLater   bool       // not at the end of this turn
+	idleEnd      *deadline  // the next look at idle clients
+	cronPaused   bool       // DEBUG PAUSE-CRON
+	nextID       uint64
+	watchers     map[watchKey][]*watcher
+	waiters      waiters
+	cluster      *cluster // nil: not a node of a cluster
+	resets       uint64   // CLUSTER RESET HARD, each of which makes a new node of it
+	subs         [subKinds]subscriptions
+	tracking     tracking
+	running      *Session // whose command runs just now; nil between commands
+	scripts      *scriptCache
+	lua          *luabridge.Interp
 
 	functions     *functionSet
 	fastFunctions map[*function]bool // those whose last run was short
@@ -189,11 +194,21 @@ func (e *Engine) begin() {
 // unlock ends a turn.
 func (e *Engine) unlock() {
 	e.core.countTurn()
-	e.core.endTracking()
 	e.core.tuneCluster()
-	e.core.arm()
+	e.core.endTurn()
 	e.spreadNews()
 	e.mu.Unlock()
+}
+
+// endTurn does what waits for the end of a turn.
+func (co *core) endTurn() {
+	co.endTracking()
+	co.closeOverfull()
+	if !co.evictLater {
+		co.evictClients()
+	}
+	co.evictLater = false
+	co.arm()
 }
 
 // tick samples the clock. It is called once per execution unit.
@@ -225,7 +240,7 @@ const armedUnknown = -1
 // nextDue is the time of the earliest deadline or expiry.
 func (co *core) nextDue() (at int64, ok bool) {
 	at, ok = co.deadlines.next()
-	if !co.activeExpire || co.stalled || co.paused() {
+	if !co.activeExpire || co.cronPaused || co.stalled || co.paused() {
 		return at, ok
 	}
 	for _, db := range co.dbs {
@@ -303,7 +318,7 @@ func (e *Engine) SetTime(t time.Time) {
 		}
 		e.core.tick()
 		e.core.fireDue()
-		e.core.arm()
+		e.core.endTurn()
 		e.spreadNews()
 		e.mu.Unlock()
 	}

@@ -13,8 +13,10 @@ type serverStats struct {
 	evictedScripts             int64
 	evictedKeys                int64
 	bytesIn, bytesOut          int64
-	reads, writes              int64                    // turns that found input, and that left output
-	tooMuchInput               int64                    // connections that were closed for that
+	reads, writes              int64 // turns that found input, and that left output
+	tooMuchInput               int64 // connections that were closed for that
+	outputOverflows            int64 // connections that were closed as they did not read
+	evictedClients             int64
 	expireCapped               int64                    // times that not all that was due was done in one turn
 	turns, turnUsec, turnMax   int64                    // turns of clients and of time, and their microseconds
 	turnCommands               int64                    // the most commands in one turn

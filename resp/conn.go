@@ -99,6 +99,19 @@ func (c *Conn) Kick() {
 	}
 }
 
+// KeepAlive makes the system probe a TCP peer that has been silent for idle, and three
+// times a third of that later; 0 makes it never probe. Where that can't be had things stay
+// as they are.
+func (c *Conn) KeepAlive(idle time.Duration) {
+	nc := c.nc
+	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = wrapped.NetConn()
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3})
+	}
+}
+
 // Abort closes the connection now; output that is not written is dropped.
 func (c *Conn) Abort() {
 	if c.dead.CompareAndSwap(false, true) {
