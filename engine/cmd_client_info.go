@@ -123,7 +123,9 @@ func (s *Session) usage(running []string) []lineField {
 	if s.unparsed > 0 {
 		free = s.inputHeld - s.unparsed
 	}
-	if s.pending() > 0 {
+	unsent := s.unsent()
+	blocks := outputBlocks(unsent)
+	if unsent > len(s.out) {
 		events = "rw"
 	}
 	if s.lastCmd != nil {
@@ -131,8 +133,8 @@ func (s *Session) usage(running []string) []lineField {
 	}
 	return []lineField{
 		numField("qbuf", s.unparsed), numField("qbuf-free", free), numField("argv-mem", argsSize(running)), numField("multi-mem", s.multi.size()),
-		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", min(s.unsent(), replyBlock)), numField("oll", s.outputBlocks()),
-		numField("omem", s.outputBlocks()*replyBlock), numField("tot-mem", s.memory(running)),
+		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", min(unsent, replyBlock)), numField("oll", blocks),
+		numField("omem", blocks*replyBlock), numField("tot-mem", s.memory(running)),
 		{"events", events}, {"cmd", cmd}, {"user", s.user.name}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
 		{"lib-name", s.lib.name}, {"lib-ver", s.lib.version},
 		numField("tot-net-in", int(s.bytesIn)), numField("tot-net-out", int(s.bytesOut)), numField("tot-cmds", int(s.commands)),
@@ -144,7 +146,7 @@ func (s *Session) pending() int {
 	if s.conn == nil {
 		return 0
 	}
-	return s.conn.Pending()
+	return int(s.bytesOut - s.conn.Written())
 }
 
 // size is the length of all queued arguments; of no transaction it is 0.

@@ -111,7 +111,7 @@ func TestMaxClients(t *testing.T) {
 }
 
 // clientLine is the line of CLIENT LIST whose name is given, as a map.
-func clientLine(t *testing.T, list resp.Value, name string) map[string]string {
+func clientLine(t testing.TB, list resp.Value, name string) map[string]string {
 	t.Helper()
 	for _, l := range strings.Split(strings.TrimSpace(list.Str), "\n") {
 		fields := map[string]string{}

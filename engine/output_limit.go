@@ -56,9 +56,8 @@ func (s *Session) write(v *resp.Value) {
 // unsent is the number of bytes that wait to be written.
 func (s *Session) unsent() int { return len(s.out) + s.pending() }
 
-// outputBlocks is the number of blocks that unsent output takes, 0 if it fits in the client's own.
-func (s *Session) outputBlocks() int {
-	n := s.unsent()
+// outputBlocks is the number of blocks that n bytes of output take, 0 if they fit in the client's own.
+func outputBlocks(n int) int {
 	if n <= replyBlock {
 		return 0
 	}
@@ -79,7 +78,7 @@ func (s *Session) checkOutput() {
 	if limit.hard == 0 && limit.soft == 0 && s.softEnd == nil || s.conn == nil || s.cut {
 		return
 	}
-	used := uint64(s.outputBlocks() * replyBlock)
+	used := uint64(outputBlocks(s.unsent()) * replyBlock)
 	over := limit.hard != 0 && used >= limit.hard
 	sec := s.core.now / 1e6
 	switch {

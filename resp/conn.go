@@ -30,6 +30,7 @@ type Conn struct {
 	dead    atomic.Bool
 	tooMuch atomic.Bool // more input than the limits allow
 	pending atomic.Int64
+	written atomic.Int64
 
 	mu      sync.Mutex    // guards the two fields below; never held over I/O
 	queue   [][]byte      // output for the writer goroutine
@@ -86,8 +87,12 @@ func (c *Conn) FD() int { return c.fd }
 // TooMuchInput reports whether the connection was closed as more had come than the limits allow.
 func (c *Conn) TooMuchInput() bool { return c.tooMuch.Load() }
 
-// Pending is the number of bytes returned by turns that the peer has not taken.
+// Pending is the number of bytes returned by turns that wait in the connection's queue.
 func (c *Conn) Pending() int { return int(c.pending.Load()) }
+
+// Written is the number of bytes returned by turns that the system has taken. Those of the
+// last turn that are neither written nor pending are under way from one to the other.
+func (c *Conn) Written() int64 { return c.written.Load() }
 
 // Kick makes the connection call Turn soon even if the client sends nothing.
 // Kicks before that Turn count as one.
@@ -191,6 +196,7 @@ func (c *Conn) send(spare *outBuffer, out []byte) bool {
 		if err != nil {
 			c.Abort()
 		}
+		c.written.Add(int64(n))
 		rest = out[n:]
 	}
 	if len(rest) > 0 && !c.dead.Load() {
@@ -250,6 +256,7 @@ func (c *Conn) write() {
 					c.Abort()
 				}
 			}
+			c.written.Add(int64(len(b))) // or dropped with the connection
 			c.pending.Add(-int64(len(b)))
 			queue[i] = nil
 		}
