@@ -98,9 +98,10 @@ func (co *core) clientsOverLimit() bool {
 }
 
 // evictClients closes the clients that take most until all together are below the limit,
-// those that have been in the largest bucket for longest first.
+// those that have been in the largest bucket for longest first. The turn of a busy script
+// closes none, as the script's own client is under way.
 func (co *core) evictClients() {
-	if !co.clientsOverLimit() {
+	if !co.clientsOverLimit() || co.busy || co.away {
 		return
 	}
 	co.recountClients()

@@ -31,9 +31,12 @@ var multiCommands = []Spec{
 // transaction is an open MULTI.
 type transaction struct {
 	queue  []queued
-	bytes  int  // of their arguments
+	bytes  int  // of their arguments, as the server counts them
 	spoilt bool // a command was refused while queueing
 }
+
+// pointerSize is what the server counts for each argument beyond its text.
+const pointerSize = 8
 
 type queued struct {
 	spec *Spec

@@ -27,7 +27,7 @@ func (s *Session) exec(args []string) resp.Value {
 	}
 	if s.multi != nil && !spec.inMulti {
 		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
-			s.multi.bytes += argsSize(args)
+			s.multi.bytes += argsSize(args) + pointerSize*len(args)
 			s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
 		}
 		return resp.Simple("QUEUED")

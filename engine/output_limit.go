@@ -118,8 +118,11 @@ func (s *Session) overflow() {
 	co.overfull = append(co.overfull, s)
 }
 
-// closeOverfull closes the clients that were cut off in this turn.
+// closeOverfull closes the clients that were cut off in this turn, or inside a busy script's.
 func (co *core) closeOverfull() {
+	if co.busy || co.away {
+		return
+	}
 	for _, s := range co.overfull {
 		s.drop()
 		s.conn.Abort()
