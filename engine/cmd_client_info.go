@@ -74,7 +74,8 @@ func (s *Session) flags() string {
 	add(s.multi != nil, 'x')
 	add(s.held != nil, 'b')
 	add(s.dirty, 'd')
-	add(s.closing, 'c')
+	add(s.closing && !s.cut, 'c')
+	add(s.cut, 'A')
 	add(s.conn != nil && strings.HasSuffix(s.laddr(), ":0"), 'U')
 	add(s.readOnly, 'r')
 	add(s.noEvict, 'e')
@@ -120,20 +121,24 @@ func (s *Session) identity() []lineField {
 	}
 }
 
-// usage are the fields that count bytes and commands. Buffers that this server
-// has no counterpart of count as 0.
+// usage are the fields that count bytes and commands.
 func (s *Session) usage(running []string) []lineField {
-	pending, events, cmd := s.pending(), "r", "NULL"
-	if pending > 0 {
+	events, cmd, free := "r", "NULL", 0
+	if s.unparsed > 0 {
+		free = s.inputHeld - s.unparsed
+	}
+	unsent := s.unsent()
+	blocks := outputBlocks(unsent)
+	if unsent > len(s.out) {
 		events = "rw"
 	}
 	if s.lastCmd != nil {
 		cmd = s.lastCmd.Name
 	}
 	return []lineField{
-		numField("qbuf", s.buffered), numField("qbuf-free", 0), numField("argv-mem", argsSize(running)), numField("multi-mem", s.multi.size()),
-		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", len(s.out)), numField("oll", 0),
-		numField("omem", pending), numField("tot-mem", s.memory(running)),
+		numField("qbuf", s.unparsed), numField("qbuf-free", free), numField("argv-mem", argsSize(running)), numField("multi-mem", s.multi.size()),
+		numField("rbs", cap(s.out)), numField("rbp", cap(s.out)), numField("obl", min(unsent, replyBlock)), numField("oll", blocks),
+		numField("omem", blocks*replyBlock), numField("tot-mem", s.memory(running)),
 		{"events", events}, {"cmd", cmd}, {"user", s.user.name}, numField("redir", int(s.track.redirection())), numField("resp", s.proto),
 		{"lib-name", s.lib.name}, {"lib-ver", s.lib.version},
 		numField("tot-net-in", int(s.bytesIn)), numField("tot-net-out", int(s.bytesOut)), numField("tot-cmds", int(s.commands)),
@@ -145,24 +150,15 @@ func (s *Session) pending() int {
 	if s.conn == nil {
 		return 0
 	}
-	return s.conn.Pending()
-}
-
-// memory is the size of the client's buffers and of the arguments of its running command.
-func (s *Session) memory(running []string) int {
-	return s.buffered + argsSize(running) + s.multi.size() + cap(s.out) + s.pending()
+	return int(s.bytesOut - s.conn.Written())
 }
 
 // size is the length of all queued arguments; of no transaction it is 0.
 func (t *transaction) size() int {
-	n := 0
 	if t == nil {
-		return n
+		return 0
 	}
-	for _, q := range t.queue {
-		n += argsSize(q.args)
-	}
-	return n
+	return t.bytes
 }
 
 func argsSize(args []string) int {

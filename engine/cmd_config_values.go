@@ -89,8 +89,6 @@ func newValueParser(spec string) valueParser {
 		return func(_, value string) (string, string) { return oneOf(words, value, kind == "flags") }
 	case "save":
 		return savePoints
-	case "buffers":
-		return bufferLimits
 	case "text":
 		return func(_, value string) (string, string) { return value, "" }
 	}
@@ -183,33 +181,6 @@ func savePoints(_, value string) (text, why string) {
 		}
 	}
 	return value, ""
-}
-
-// bufferLimits takes, for any of the classes of clients, a hard limit, a soft one and
-// seconds. The other classes keep theirs.
-func bufferLimits(old, value string) (text, why string) {
-	limits, given := strings.Split(old, " "), strings.Split(value, " ")
-	if len(given)%4 != 0 {
-		return "", "Wrong number of arguments in buffer limit configuration."
-	}
-	for group := range slices.Chunk(given, 4) {
-		class := strings.ToLower(group[0])
-		if class == "replica" {
-			class = "slave"
-		}
-		at := slices.Index(limits, class)
-		if at < 0 || at%4 != 0 {
-			return "", "Invalid client class specified in buffer limit configuration."
-		}
-		hard, ok := parseMemory(group[1])
-		soft, ok2 := parseMemory(group[2])
-		seconds, err := strconv.ParseInt(group[3], 10, 64)
-		if !ok || !ok2 || err != nil || seconds < 0 {
-			return "", "Error in hard, soft or soft_seconds setting in buffer limit configuration."
-		}
-		copy(limits[at+1:], []string{strconv.FormatInt(hard, 10), strconv.FormatInt(soft, 10), strconv.FormatInt(seconds, 10)})
-	}
-	return strings.Join(limits, " "), ""
 }
 
 // setActiveDefrag refuses what a server refuses that was built without its own allocator.

@@ -52,6 +52,14 @@ func debug(c *Call) resp.Value {
 	return d.run(c)
 }
 
+// debugPauseCron: DEBUG PAUSE-CRON 0 | 1
+//
+// Meanwhile time alone closes no client and expires no key.
+func debugPauseCron(c *Call) resp.Value {
+	c.cronPaused = atoi(c.Args[2]) != 0
+	return resp.OK
+}
+
 // debugSleep: DEBUG SLEEP seconds
 func debugSleep(c *Call) resp.Value {
 	if usec := leadingFloat(c.Args[2]) * 1e6; usec >= 1 {
@@ -111,14 +119,6 @@ func debugQuicklistPackedThreshold(c *Call) resp.Value {
 // debugSetActiveExpire: DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func debugSetActiveExpire(c *Call) resp.Value {
 	c.activeExpire = atoi(c.Args[2]) != 0
-	return resp.OK
-}
-
-// debugPauseCron: DEBUG PAUSE-CRON 0 | 1
-//
-// Meanwhile nothing expires that nobody looks at, and replicas are not looked after.
-func debugPauseCron(c *Call) resp.Value {
-	c.cronPaused = atoi(c.Args[2]) != 0
 	return resp.OK
 }
 
@@ -257,8 +257,10 @@ func (c *Call) debugAttribute() resp.Value {
 	if s := c.Sess; s.proto == 3 && s.conn != nil {
 		about := resp.Map(resp.Bulk("key-popularity"), resp.Array(resp.Bulk("key:123"), resp.Int(90)))
 		start := len(s.out)
-		s.out = resp.Append(s.out, &about, 3)
-		s.out[start] = '|'
+		s.write(&about)
+		if !s.cut {
+			s.out[start] = '|'
+		}
 	}
 	return resp.Bulk("Some real reply following the attribute")
 }
@@ -275,6 +277,6 @@ func (c *Call) debugPush() resp.Value {
 		s.push(push)
 		return reply
 	}
-	s.out = resp.Append(s.out, &reply, s.proto)
+	s.write(&reply)
 	return push
 }

@@ -119,7 +119,7 @@ func infoClients(co *core, w *infoWriter) {
 	var maxIn, maxOut, blocked, timed, watching, subscribed int64
 	for _, s := range co.sessions {
 		maxIn = max(maxIn, int64(s.buffered))
-		maxOut = max(maxOut, int64(s.pending()))
+		maxOut = max(maxOut, int64(s.unsent()))
 		if s.held != nil {
 			blocked++
 			if s.held.timer != nil {
@@ -246,7 +246,7 @@ func infoStats(co *core, w *infoWriter) {
 	w.num("expired_time_cap_reached_count", st.expireCapped)
 	w.num("expire_cycle_cpu_milliseconds", st.expireUsec/1000)
 	w.num("evicted_keys", st.evictedKeys)
-	w.zeros("evicted_clients")
+	w.num("evicted_clients", st.evictedClients)
 	w.num("evicted_scripts", st.evictedScripts)
 	w.zeros("total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	w.num("keyspace_hits", st.hits)
@@ -271,7 +271,8 @@ func infoStats(co *core, w *infoWriter) {
 	w.zeros("io_threaded_reads_processed", "io_threaded_writes_processed", "io_threaded_freed_objects",
 		"io_threaded_poll_processed", "io_threaded_total_prefetch_batches", "io_threaded_total_prefetch_entries")
 	w.num("client_query_buffer_limit_disconnections", st.tooMuchInput)
-	w.zeros("client_output_buffer_limit_disconnections", "reply_buffer_shrinks", "reply_buffer_expands")
+	w.num("client_output_buffer_limit_disconnections", st.outputOverflows)
+	w.zeros("reply_buffer_shrinks", "reply_buffer_expands")
 	w.num("eventloop_cycles", st.turns)
 	w.num("eventloop_duration_sum", st.turnUsec)
 	w.num("eventloop_duration_cmd_sum", st.commandUsec)

@@ -96,7 +96,7 @@ func objectRefcount(c *Call) resp.Value {
 	if o == nil {
 		return resp.Null
 	}
-	if o.Encoding() == "int" {
+	if o.Encoding() == "int" && (c.set.maxMemory == 0 || !c.policy().marksObjects()) {
 		if n, ok := parseInt(o.Str()); ok && n >= 0 && n < sharedInts {
 			return resp.Int(math.MaxInt32)
 		}

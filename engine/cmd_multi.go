@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
@@ -30,9 +31,13 @@ var multiCommands = []Spec{
 // transaction is an open MULTI.
 type transaction struct {
 	queue  []queued
+	bytes  int   // of their arguments, as the server counts them
 	flags  Flags // of all of them, as they were when they were queued
 	spoilt bool  // a command was refused while queueing
 }
+
+// pointerSize is what the server counts for each argument beyond its text.
+const pointerSize = 8
 
 type queued struct {
 	spec *Spec
@@ -135,6 +140,8 @@ func (s *Session) watch(k watchKey, expired bool) {
 			return
 		}
 	}
+	k.key = strings.Clone(k.key)
+	s.nameBytes += nameSize(k.key)
 	w := &watcher{s, k, expired}
 	s.watched = append(s.watched, w)
 	s.core.watchers[k] = append(s.core.watchers[k], w)
@@ -142,6 +149,7 @@ func (s *Session) watch(k watchKey, expired bool) {
 
 func (s *Session) unwatch() {
 	for _, w := range s.watched {
+		s.nameBytes -= nameSize(w.key.key)
 		list := s.core.watchers[w.key]
 		i := slices.Index(list, w)
 		if list = slices.Delete(list, i, i+1); len(list) == 0 {

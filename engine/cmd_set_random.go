@@ -141,7 +141,7 @@ func srandmember(c *Call) resp.Value {
 	case o == nil:
 		return resp.Array()
 	case count < -maxRandomPicks:
-		return errRandTooBig
+		return c.tooManyPicks(count)
 	}
 	out := c.sample(o.Set(), count)
 	if len(c.Args) == 2 {

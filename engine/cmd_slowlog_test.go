@@ -124,8 +124,8 @@ func TestParameterNames(t *testing.T) {
 
 func TestInertParameters(t *testing.T) {
 	e := newTestEngine(t, nil)
-	const want = "ERR CONFIG SET failed (possibly related to argument 'timeout') - this simulator does not act on it, it stays at '0'"
-	if v := e.Do("CONFIG", "SET", "hz", "50", "timeout", "9"); v.Str != want {
+	const want = "ERR CONFIG SET failed (possibly related to argument 'locale-collate') - this simulator does not act on it, it stays at ''"
+	if v := e.Do("CONFIG", "SET", "hz", "50", "locale-collate", "C"); v.Str != want {
 		t.Errorf("%s", resp.Format(v))
 	}
 	if v := e.Do("CONFIG", "GET", "hz"); v.Elems[1].Str != "10" {

@@ -28,6 +28,7 @@ func (s *Session) exec(args []string) resp.Value {
 	if s.multi != nil && !spec.inMulti {
 		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
 			s.multi.flags |= s.flagsOf(spec, args)
+			s.multi.bytes += argsSize(args) + pointerSize*len(args)
 			s.multi.queue = append(s.multi.queue, queued{spec, append([]string(nil), args...)})
 		}
 		return resp.Simple("QUEUED")
@@ -147,7 +148,7 @@ func (s *Session) rejected(spec *Spec, args []string, rej *reject) resp.Value {
 	v := rej.reply(false)
 	s.core.countError(v.Str)
 	if s.multi != nil {
-		s.multi.spoilt, s.multi.queue = true, nil
+		*s.multi = transaction{spoilt: true}
 	}
 	if spec != nil && spec.Name == "exec" { // with or without a transaction
 		s.endMulti()

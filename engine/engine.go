@@ -54,18 +54,23 @@ type core struct {
 	evictFrom   int  // the database that a random victim is looked for first
 	outOfMemory bool // when the client's current command began
 
-	sessions map[uint64]*Session
-	nextID   uint64
-	watchers map[watchKey][]*watcher
-	waiters  waiters
-	cluster  *cluster // nil: not a node of a cluster
-	resets   uint64   // CLUSTER RESET HARD, each of which makes a new node of it
-	subs     [subKinds]subscriptions
-	tracking tracking
-	repl     replication
-	running  *Session // whose command runs just now; nil between commands
-	scripts  *scriptCache
-	lua      *luabridge.Interp
+	sessions     map[uint64]*Session
+	clientMemory clientMemory
+	overfull     []*Session // closed at the end of the turn, as they do not read their output
+	evictLater   bool       // not at the end of this turn
+	idleEnd      *deadline  // the next look at idle clients
+	idleFor      int64      // the timeout in seconds that it was set for
+	nextID       uint64
+	watchers     map[watchKey][]*watcher
+	waiters      waiters
+	cluster      *cluster // nil: not a node of a cluster
+	resets       uint64   // CLUSTER RESET HARD, each of which makes a new node of it
+	subs         [subKinds]subscriptions
+	tracking     tracking
+	repl         replication
+	running      *Session // whose command runs just now; nil between commands
+	scripts      *scriptCache
+	lua          *luabridge.Interp
 
 	functions     *functionSet
 	fastFunctions map[*function]bool // those whose last run was short
@@ -198,11 +203,22 @@ func (e *Engine) begin() {
 // unlock ends a turn.
 func (e *Engine) unlock() {
 	e.core.countTurn()
-	e.core.endTracking()
 	e.core.tuneCluster()
-	e.core.arm()
+	e.core.endTurn()
 	e.spreadNews()
 	e.mu.Unlock()
+}
+
+// endTurn does what waits for the end of a turn.
+func (co *core) endTurn() {
+	co.endTracking()
+	co.closeOverfull()
+	if !co.evictLater {
+		co.evictClients()
+	}
+	co.evictLater = false
+	co.applyIdleTimeout()
+	co.arm()
 }
 
 // tick samples the clock. It is called once per execution unit.
@@ -312,7 +328,7 @@ func (e *Engine) SetTime(t time.Time) {
 		}
 		e.core.tick()
 		e.core.fireDue()
-		e.core.arm()
+		e.core.endTurn()
 		e.spreadNews()
 		e.mu.Unlock()
 	}

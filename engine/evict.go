@@ -35,6 +35,10 @@ func policyNames() (names []string) {
 	return names
 }
 
+// marksObjects reports whether the policy needs marks on each object, so that no two keys
+// may share one.
+func (p *policy) marksObjects() bool { return p.byUse || strings.HasSuffix(p.name, "-lru") }
+
 func (co *core) policy() *policy { return &policies[co.set.maxMemoryPolicy] }
 
 // setPolicy sets maxmemory-policy by its name.

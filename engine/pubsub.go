@@ -57,6 +57,7 @@ func (s *Session) subscribe(kind subKind, name string) resp.Value {
 	name = strings.Clone(name)
 	if !slices.Contains(s.subs[kind], name) {
 		s.subs[kind] = append(s.subs[kind], name)
+		s.nameBytes += nameSize(name)
 		s.core.subs[kind].add(name, s)
 	}
 	return s.confirmation(subscribeWord[kind], resp.Bulk(name), kind)
@@ -67,6 +68,7 @@ func (s *Session) subscribe(kind subKind, name string) resp.Value {
 func (s *Session) unsubscribe(kind subKind, name string) resp.Value {
 	if i := slices.Index(s.subs[kind], name); i >= 0 {
 		s.subs[kind] = slices.Delete(s.subs[kind], i, i+1)
+		s.nameBytes -= nameSize(name)
 		s.core.subs[kind].remove(name, s)
 	}
 	return s.confirmation(unsubscribeWord[kind], resp.Bulk(name), kind)

@@ -31,7 +31,7 @@ func (c *Call) randArgs(word string) (count int64, with bool, bad *resp.Value) {
 		bad = &errRandCount
 	case len(c.Args) > 3 && !with:
 		bad = &errSyntax
-	case with && (count < -math.MaxInt64/2 || count > math.MaxInt64/2), count < -maxRandomPicks:
+	case with && (count < -math.MaxInt64/2 || count > math.MaxInt64/2):
 		bad = &errRandTooBig
 	}
 	return count, with, bad
@@ -73,9 +73,28 @@ func (c *Call) pickIndexes(size int, count int64) []int {
 	return out
 }
 
+// smallestBulk is the least that an element of a reply takes, in bytes.
+const smallestBulk = len("$0\r\n\r\n")
+
+// tooManyPicks is the reply to a count beyond the bound. A client whose limit for output
+// would be exceeded by it is cut off, as the server does on its way to that count.
+func (c *Call) tooManyPicks(count int64) resp.Value {
+	limit := c.Sess.outputLimit().hard
+	if c.script != nil || c.Sess.conn == nil || limit == 0 || limit/uint64(smallestBulk) > uint64(-count) {
+		return errRandTooBig
+	}
+	if !c.Sess.cut {
+		c.Sess.overflow()
+	}
+	return resp.None
+}
+
 // randomElements is the reply of HRANDFIELD and ZRANDMEMBER: elements at random indexes
 // below size, each followed by what belongs to it if that is wanted.
 func (c *Call) randomElements(size int, count int64, with bool, at func(i int) (elem, other resp.Value)) resp.Value {
+	if count < -maxRandomPicks {
+		return c.tooManyPicks(count)
+	}
 	var out []resp.Value
 	for _, i := range c.pickIndexes(size, count) {
 		elem, other := at(i)

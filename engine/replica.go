@@ -97,7 +97,11 @@ func (co *core) replicationCron() {
 
 // pushStream sends bytes of the stream to the client.
 func (s *Session) pushStream(b []byte) {
+	if s.cut {
+		return
+	}
 	s.out = append(s.out, b...)
+	s.checkOutput()
 	s.core.stats.replicationOut += int64(len(b))
 	s.conn.Kick()
 }

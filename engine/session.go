@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"time"
 
 	"github.com/echomq/echomq-sim/resp"
 )
@@ -20,12 +21,14 @@ type Session struct {
 	name   string
 	lib    libInfo
 
-	out      []byte       // encoded replies and pushes that wait to be written
-	result   resp.Value   // an in-process client's reply
-	answered bool         // result is there
-	pushes   []resp.Value // an in-process client's out-of-band messages
-	closing  bool         // write what is left, then close
-	gone     bool         // Close was called
+	out       []byte     // encoded replies and pushes that wait to be written
+	result    resp.Value // an in-process client's reply
+	answered  bool       // result is there
+	closing   bool       // write what is left, then close
+	cut       bool       // write nothing more, not even what is left
+	gone      bool       // Close was called
+	softEnd   *deadline  // its time over the soft limit for output ends; nil while it is below
+	softSince int64      // Unix second at which that time began
 
 	replyOff  bool // CLIENT REPLY OFF
 	skipReply int  // CLIENT REPLY SKIP: 2 while the command itself runs, 1 for the next one
@@ -51,10 +54,16 @@ type Session struct {
 	created  int64 // Unix microseconds
 	lastSeen int64
 	lastCmd  *Spec
-	buffered int   // bytes that had arrived for later commands when the last turn ended
-	bytesIn  int64 // read from the connection
-	bytesOut int64
-	commands int64
+	buffered int // bytes that had arrived for later commands when the last turn ended
+	// unparsed are those of them that belong to no whole argument, inputHeld is the memory
+	// that all took, nameBytes that of the names that the client
+	// watches or subscribes to. counted and bucket are from when all was last counted.
+	unparsed, inputHeld, nameBytes, counted, bucket int
+
+	bucketSince uint64 // clientMemory.moves when it came into the bucket
+	bytesIn     int64  // read from the connection
+	bytesOut    int64
+	commands    int64
 	// postponed is a request that may take long: the replies ahead of it are written first.
 	postponed []string
 }
@@ -86,6 +95,8 @@ func (e *Engine) Open(conn *resp.Conn) (resp.Session, string) {
 		e.core.stats.rejectedConns++
 		return nil, deniedText
 	}
+	conn.KeepAlive(time.Duration(e.core.set.keepAlive) * time.Second)
+	e.core.watchIdle()
 	return e.core.newSession(conn), ""
 }
 
@@ -94,6 +105,7 @@ func (co *core) newSession(conn *resp.Conn) *Session {
 	s := &Session{core: co, id: co.nextID, conn: conn, proto: 2, created: co.now, lastSeen: co.now}
 	s.setDefaultUser()
 	co.sessions[s.id] = s
+	s.countMemory()
 	co.stats.connections++
 	return s
 }
@@ -106,17 +118,27 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	defer e.unlock()
 	if in.Buffered() > s.buffered {
 		s.core.stats.reads++
+		s.lastSeen = s.core.now
 	}
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
+	s.countInput(in)
+	s.core.evictClients()
 	next = s.runAll(in)
 	if next != resp.NextAgain {
 		s.letNext()
 	}
 	s.core.endTracking()
-	s.buffered = in.Buffered()
+	s.buffered, s.unparsed = in.Buffered(), in.Unparsed()
+	s.countInput(in)
+	s.core.watchIdle()
+	if s.core.clientsOverLimit() && len(s.core.evictable()) > 0 {
+		s.core.evictLater = true
+		s.conn.Kick() // the next turn begins once the replies are out
+	}
 	out, s.out = s.out, spare[:0]
 	if len(out) > 0 {
 		s.core.stats.writes++
+		s.lastSeen = s.core.now
 	}
 	s.count(&s.bytesOut, &s.core.stats.bytesOut, len(out))
 	return out, next
@@ -190,6 +212,8 @@ func (s *Session) drop() {
 	s.stopMonitor()
 	s.detach()
 	s.letNext()
+	s.core.deadlines.cancel(s.softEnd)
+	s.uncount()
 	delete(s.core.sessions, s.id)
 	s.core.engine.changed.Broadcast() // an in-process client may be waiting for a reply
 }
@@ -235,23 +259,20 @@ func (s *Session) reply(v resp.Value) {
 		v = resp.None // pushes would come all the same
 	}
 	if s.conn == nil {
-		if v.Kind == resp.KindNone {
-			s.pushes = append(s.pushes, v.Elems...)
-		}
 		s.result, s.answered = v.RESP3(), true
 		s.core.engine.changed.Broadcast()
 		return
 	}
-	s.out = resp.Append(s.out, &v, s.proto)
+	s.write(&v)
 }
 
-// push delivers an out-of-band message and wakes the connection to write it.
+// push delivers an out-of-band message and wakes the connection to write it. An in-process
+// client has no way to read it.
 func (s *Session) push(v resp.Value) {
 	if s.conn == nil {
-		s.pushes = append(s.pushes, v)
 		return
 	}
-	s.out = resp.Append(s.out, &v, s.proto)
+	s.write(&v)
 	s.conn.Kick()
 }
 
@@ -345,7 +366,7 @@ func (c *Client) Do(args ...string) resp.Value {
 	s.answered = false
 	s.process(args)
 	for !s.answered && !s.closing && !s.gone && !e.core.closed {
-		e.core.arm() // waiting ends the turn as unlock does
+		e.core.endTurn() // waiting ends the turn as unlock does
 		e.changed.Wait()
 	}
 	if s.closing {

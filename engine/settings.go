@@ -15,6 +15,10 @@ type settings struct {
 	requirePass      string
 	maxClients       int
 	maxMemory        int64 // bytes, 0: no limit
+	maxMemoryClients int64 // bytes, or percent of maxMemory if negative; 0: no limit
+	outputLimits     [outputClasses]outputLimit
+	idleSeconds      int64 // timeout: after which idle clients are closed; 0: never
+	keepAlive        int64 // tcp-keepalive: seconds, 0: none
 	busyReplyMs      int64
 	appendOnly       bool // commands that need the file answer as if it were there
 	maxMemoryPolicy  int  // in policies
@@ -47,6 +51,8 @@ func newSettings(co *core) *settings {
 	return &settings{
 		requirePass:       co.cfg.Password,
 		maxClients:        10000,
+		outputLimits:      defaultOutputLimits(),
+		keepAlive:         300,
 		maxMemorySamples:  5,
 		lfuLogFactor:      10,
 		lfuDecayTime:      1,
@@ -76,7 +82,7 @@ func (co *settings) busyThreshold() time.Duration {
 // inputLimits are the parser's limits that hold for this client now.
 func (s *Session) inputLimits() resp.Limits {
 	set := s.core.set
-	return resp.Limits{MaxBulk: set.protoMaxBulkLen, MaxBuffer: set.queryBufferLimit, Unauthenticated: s.mustAuth()}
+	return resp.Limits{MaxBulk: set.protoMaxBulkLen, MaxBuffer: set.queryBufferLimit, Queued: int64(s.multi.size()), Unauthenticated: s.mustAuth()}
 }
 
 // protectedAllowed reports whether enable-debug-command lets this client use DEBUG.

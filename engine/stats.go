@@ -20,8 +20,10 @@ type serverStats struct {
 	fullSyncs                  int64
 	partialSyncs               int64
 	partialFailed              int64
-	reads, writes              int64                    // turns that found input, and that left output
-	tooMuchInput               int64                    // connections that were closed for that
+	reads, writes              int64 // turns that found input, and that left output
+	tooMuchInput               int64 // connections that were closed for that
+	outputOverflows            int64 // connections that were closed as they did not read
+	evictedClients             int64
 	expireCapped               int64                    // times that not all that was due was done in one turn
 	turns, turnUsec, turnMax   int64                    // turns of clients and of time, and their microseconds
 	turnCommands               int64                    // the most commands in one turn

@@ -222,6 +222,7 @@ func (co *core) trackPrefix(s *Session, prefix string) {
 	}
 	p.clients = append(p.clients, s)
 	s.track.prefixes = append(s.track.prefixes, p.prefix)
+	s.nameBytes += nameSize(p.prefix)
 	slices.Sort(s.track.prefixes)
 }
 
@@ -230,6 +231,9 @@ func (co *core) trackPrefix(s *Session, prefix string) {
 func (s *Session) stopTracking() {
 	if !s.track.on {
 		return
+	}
+	for _, prefix := range s.track.prefixes {
+		s.nameBytes -= nameSize(prefix)
 	}
 	t := &s.core.tracking
 	t.clients--

@@ -108,6 +108,17 @@ func (r *CommandReader) Fill(src io.Reader) (int, error) {
 // returned so far.
 func (r *CommandReader) Buffered() int { return len(r.buf) - r.start }
 
+// Unparsed is the number of bytes that have arrived and belong to no whole argument so far.
+func (r *CommandReader) Unparsed() int { return len(r.buf) - max(r.pos, r.start) }
+
+// Held is the memory that waiting bytes take, in bytes.
+func (r *CommandReader) Held() int {
+	if r.Buffered() == 0 {
+		return 0
+	}
+	return cap(r.buf)
+}
+
 // Next returns the next whole request; ok is false while none is there. Empty
 // requests are skipped. An error is a *ProtocolError and final.
 //
@@ -361,8 +372,7 @@ func (r *CommandReader) makeRoom() {
 // added takes note of n bytes read into space.
 func (r *CommandReader) added(n int) error {
 	r.buf = r.buf[:len(r.buf)+n]
-	waiting := len(r.buf) - max(r.pos, r.start)
-	if int64(waiting)+r.limits.Queued > r.limits.maxBuffer() {
+	if int64(r.Unparsed())+r.limits.Queued > r.limits.maxBuffer() {
 		return ErrQueryBuffer
 	}
 	return nil

@@ -30,6 +30,7 @@ type Conn struct {
 	dead    atomic.Bool
 	tooMuch atomic.Bool // more input than the limits allow
 	pending atomic.Int64
+	written atomic.Int64
 
 	mu      sync.Mutex    // guards the two fields below; never held over I/O
 	queue   [][]byte      // output for the writer goroutine
@@ -86,8 +87,12 @@ func (c *Conn) FD() int { return c.fd }
 // TooMuchInput reports whether the connection was closed as more had come than the limits allow.
 func (c *Conn) TooMuchInput() bool { return c.tooMuch.Load() }
 
-// Pending is the number of bytes returned by turns that the peer has not taken.
+// Pending is the number of bytes returned by turns that wait in the connection's queue.
 func (c *Conn) Pending() int { return int(c.pending.Load()) }
+
+// Written is the number of bytes returned by turns that the system has taken. Those of the
+// last turn that are neither written nor pending are under way from one to the other.
+func (c *Conn) Written() int64 { return c.written.Load() }
 
 // Kick makes the connection call Turn soon even if the client sends nothing.
 // Kicks before that Turn count as one.
@@ -96,6 +101,19 @@ func (c *Conn) Kick() {
 		// A deadline in the past stays, so a connection that is not in Read
 		// just now returns at once when it gets there: no wake-up is lost.
 		c.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// KeepAlive makes the system probe a TCP peer that has been silent for idle, and three
+// times a third of that later; 0 makes it never probe. Where that can't be had things stay
+// as they are.
+func (c *Conn) KeepAlive(idle time.Duration) {
+	nc := c.nc
+	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = wrapped.NetConn()
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3})
 	}
 }
 
@@ -178,6 +196,7 @@ func (c *Conn) send(spare *outBuffer, out []byte) bool {
 		if err != nil {
 			c.Abort()
 		}
+		c.written.Add(int64(n))
 		rest = out[n:]
 	}
 	if len(rest) > 0 && !c.dead.Load() {
@@ -237,6 +256,7 @@ func (c *Conn) write() {
 					c.Abort()
 				}
 			}
+			c.written.Add(int64(len(b))) // or dropped with the connection
 			c.pending.Add(-int64(len(b)))
 			queue[i] = nil
 		}

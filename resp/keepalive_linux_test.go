@@ -1,0 +1,35 @@
+package resp
+
+import (
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestKeepAlive(t *testing.T) {
+	_, server := acceptedPair(t, transports[0])
+	option := func(level, name int) (value int) {
+		raw, err := server.nc.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw.Control(func(fd uintptr) { value, err = syscall.GetsockoptInt(int(fd), level, name) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	server.KeepAlive(60 * time.Second)
+	on, idle := option(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE), option(syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE)
+	every, count := option(syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL), option(syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT)
+	if on != 1 || idle != 60 || every != 20 || count != 3 {
+		t.Errorf("on %d, after %d s, every %d s, %d times", on, idle, every, count)
+	}
+	server.KeepAlive(0)
+	if on := option(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE); on != 0 {
+		t.Error("not off")
+	}
+	_, memory := acceptedPair(t, transports[2])
+	memory.KeepAlive(time.Minute) // nothing to probe
+}
