@@ -289,3 +289,32 @@ func TestExpiryUnits(t *testing.T) {
 		r.want(string(want))
 	}
 }
+
+// A replica that does not read is given up over the limit of its class, which is not below
+// the backlog; one that reads stays.
+func TestReplicaOutputLimit(t *testing.T) {
+	e := newTestEngine(t, Manual(time.Unix(1e9, 0)))
+	srv := serveTest(t, e)
+	e.Do("CONFIG", "SET", "client-output-buffer-limit", "replica 100kb 0 0", "repl-backlog-size", "2mb")
+	slow, quick := srv.replica(t), srv.replica(t)
+	slow.fullSync()
+	quick.fullSync()
+	value := strings.Repeat("x", 1<<20)
+	connected := func() string { return e.Do("INFO", "replication").Str }
+	for i := range 8 {
+		e.Do("SET", "k", value)
+		if i == 0 {
+			quick.want(string(resp.AppendRequest(nil, "SELECT", "0")))
+		}
+		quick.want(string(resp.AppendRequest(nil, "SET", "k", value)))
+		if i == 1 && !strings.Contains(connected(), "connected_slaves:2\r\n") {
+			t.Error("below the size of the backlog it is given up")
+		}
+	}
+	if v := connected(); !strings.Contains(v, "connected_slaves:1\r\n") {
+		t.Error(v)
+	}
+	if v := e.Do("INFO", "stats").Str; !strings.Contains(v, "client_output_buffer_limit_disconnections:1\r\n") {
+		t.Error(v)
+	}
+}
