@@ -130,7 +130,7 @@ func TestUnreadOutputIsEvicted(t *testing.T) {
 	}
 	for e.client(t, "slow") != nil {
 	}
-	c = s.subscriber("sub")
+	s.subscriber("sub")
 	e.Do("CONFIG", "SET", "client-output-buffer-limit", "pubsub 0 0 0")
 	message := strings.Repeat("x", 200_000)
 	for e.client(t, "sub") != nil { // and those of others that send it something

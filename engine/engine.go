@@ -68,7 +68,8 @@ type core struct {
 	subs         [subKinds]subscriptions
 	tracking     tracking
 	repl         replication
-	running      *Session // whose command runs just now; nil between commands
+	running      *Session   // whose command runs just now; nil between commands
+	turnOf       *resp.Conn // whose turn it is; nil outside the turns of connections
 	scripts      *scriptCache
 	lua          *luabridge.Interp
 

@@ -128,6 +128,9 @@ func (co *core) yieldTurn(run *scriptRun) {
 		co.log(LogWarning, "Slow script detected: still in execution after "+
 			strconv.FormatInt(run.watch.elapsed().Milliseconds(), 10)+" milliseconds. You can try killing the script using the "+
 			run.killer()+" command. Script name is: "+run.name+".")
+		if co.turnOf != nil {
+			co.turnOf.TakesLong()
+		}
 	}
 	now := co.now
 	co.busy = true

@@ -111,7 +111,7 @@ func (co *core) newSession(conn *resp.Conn) *Session {
 }
 
 // Turn runs the commands that in holds, in one turn, and returns what is to be
-// written. It is called by the connection's goroutine only.
+// written. It is called by one goroutine at a time.
 func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next resp.Next) {
 	e := s.core.engine
 	e.lockForCommand()
@@ -123,7 +123,9 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next r
 	s.count(&s.bytesIn, &s.core.stats.bytesIn, in.Buffered()-s.buffered)
 	s.countInput(in)
 	s.core.evictClients()
+	s.core.turnOf = s.conn
 	next = s.runAll(in)
+	s.core.turnOf = nil
 	if next != resp.NextAgain {
 		s.letNext()
 	}

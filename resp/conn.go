@@ -23,6 +23,9 @@ type Conn struct {
 	session Session // nil if rejected
 	reject  string
 
+	loop   *loop // nil: a goroutine of its own
+	inLoop loopState
+
 	fd            int
 	remote, local string
 
@@ -41,6 +44,10 @@ type Conn struct {
 type connIO interface {
 	// fill reads once into in, which has no buffer while nothing is there.
 	fill(in *CommandReader) error
+
+	// tryFill is fill without waiting; its error is errNoInput if nothing is there. It tells
+	// if more may be there.
+	tryFill(in *CommandReader) (more bool, err error)
 
 	// tryWrite writes what the peer takes without waiting, possibly nothing.
 	tryWrite(p []byte) (int, error)
@@ -97,6 +104,10 @@ func (c *Conn) Written() int64 { return c.written.Load() }
 // Kick makes the connection call Turn soon even if the client sends nothing.
 // Kicks before that Turn count as one.
 func (c *Conn) Kick() {
+	if c.loop != nil {
+		c.loop.post(c)
+		return
+	}
 	if c.kicked.CompareAndSwap(false, true) {
 		// A deadline in the past stays, so a connection that is not in Read
 		// just now returns at once when it gets there: no wake-up is lost.
@@ -121,8 +132,15 @@ func (c *Conn) KeepAlive(idle time.Duration) {
 func (c *Conn) Abort() {
 	if c.dead.CompareAndSwap(false, true) {
 		closeSocket(c.nc)
+		if c.loop != nil {
+			c.loop.post(c)
+		}
 	}
 }
+
+// TakesLong is to be called from within a Turn that goes on for long while others are to be
+// served. It may be called again and again.
+func (c *Conn) TakesLong() { c.server.handOver() }
 
 // closeSocket closes without waiting: tls.Conn.Close would first try to send a
 // goodbye to a peer that may not read.
@@ -133,22 +151,63 @@ func closeSocket(nc net.Conn) {
 	nc.Close()
 }
 
-// run is the connection's goroutine.
+// run is the connection's goroutine if no loop serves it.
 func (c *Conn) run() {
-	defer c.server.forget(c)
-	if c.session != nil && c.reject == "" {
-		c.guard(c.loop)
+	if c.served() {
+		c.guard(c.serve)
 		c.guard(c.session.Close)
 	} else if c.reject != "" {
 		reply := Err(c.reject)
 		c.send(&outBuffer{}, Append(nil, &reply, 2))
 	}
-	c.flush()
-	c.Abort()
+	c.end()
 }
 
-func (c *Conn) loop() {
+// served reports whether the engine has made a session for it.
+func (c *Conn) served() bool { return c.session != nil && c.reject == "" }
+
+func (c *Conn) serve() {
 	for c.read() && c.turns() {
+	}
+}
+
+// end closes the connection as soon as its output is written.
+func (c *Conn) end() {
+	c.flush()
+	c.Abort()
+	c.server.forget(c)
+}
+
+// safeStep is step; a panic in it is reported and ends the connection.
+func (c *Conn) safeStep(readable bool) (goOn bool) {
+	c.guard(func() { goOn = c.step(readable) })
+	return goOn
+}
+
+// step reads what has come, if there should be something, and runs the session until it
+// wants more. It is false at the end.
+func (c *Conn) step(readable bool) bool {
+	if c.dead.Load() {
+		return false
+	}
+	if readable {
+		more, err := c.io.tryFill(&c.in)
+		if err != nil && err != errNoInput {
+			c.inputEnds(err)
+			return false
+		}
+		c.inLoop.more = more || c.inLoop.more && err == nil
+	}
+	goOn := c.turns()
+	c.in.release()
+	return goOn
+}
+
+// inputEnds takes note of why.
+func (c *Conn) inputEnds(err error) {
+	if errors.Is(err, ErrQueryBuffer) {
+		c.tooMuch.Store(true)
+		c.Abort()
 	}
 }
 
@@ -159,10 +218,7 @@ func (c *Conn) read() bool {
 		return true
 	}
 	if c.dead.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
-		if errors.Is(err, ErrQueryBuffer) {
-			c.tooMuch.Store(true)
-			c.Abort()
-		}
+		c.inputEnds(err)
 		return false
 	}
 	// In this order: a kick from now on sets the deadline again, and one that
@@ -219,8 +275,7 @@ func (c *Conn) writer() chan struct{} {
 	return c.writing
 }
 
-// enqueue hands b to the writer goroutine. Only the connection's goroutine
-// calls it.
+// enqueue hands b to the writer goroutine. Only who has the turn calls it.
 func (c *Conn) enqueue(b []byte) {
 	if c.pending.Add(int64(len(b))) > c.server.maxPending {
 		c.Abort()
@@ -278,5 +333,7 @@ func (p plainIO) fill(in *CommandReader) error {
 	_, err := in.Fill(p.Conn)
 	return err
 }
+
+func (p plainIO) tryFill(*CommandReader) (bool, error) { return false, errNoInput }
 
 func (p plainIO) tryWrite([]byte) (int, error) { return 0, nil }

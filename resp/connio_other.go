@@ -12,3 +12,5 @@ func newConnIO(nc net.Conn) (connIO, int) {
 	}
 	return plainIO{nc}, -1
 }
+
+func isSocket(connIO) bool { return false }

@@ -38,11 +38,14 @@ func newConnIO(nc net.Conn) (connIO, int) {
 type socketIO struct {
 	raw             syscall.RawConn
 	onRead, onWrite func(fd uintptr) bool
+	onTry           func(fd uintptr)
 
 	in  *CommandReader
 	out []byte
 	n   int
 	err error
+
+	full bool // tryFill has used all the room there was
 }
 
 func newSocketIO(raw syscall.RawConn) *socketIO {
@@ -54,6 +57,11 @@ func newSocketIO(raw syscall.RawConn) *socketIO {
 			return false // called again when there is input
 		}
 		return true
+	}
+	s.onTry = func(fd uintptr) {
+		room := s.in.space()
+		s.n, s.err = ignoreInterrupt(syscall.Read, int(fd), room)
+		s.full = s.n == len(room)
 	}
 	s.onWrite = func(fd uintptr) bool {
 		s.n, s.err = ignoreInterrupt(syscall.Write, int(fd), s.out)
@@ -76,7 +84,23 @@ func (s *socketIO) fill(in *CommandReader) error {
 	if err := s.raw.Read(s.onRead); err != nil {
 		return err
 	}
+	return s.filled(in)
+}
+
+func (s *socketIO) tryFill(in *CommandReader) (more bool, err error) {
+	s.in = in
+	if err := s.raw.Control(s.onTry); err != nil {
+		return false, err
+	}
+	return s.full, s.filled(in)
+}
+
+// filled is how the read went.
+func (s *socketIO) filled(in *CommandReader) error {
 	switch {
+	case s.err == syscall.EAGAIN:
+		in.release()
+		return errNoInput
 	case s.err != nil:
 		return s.err
 	case s.n == 0:
@@ -98,4 +122,9 @@ func (s *socketIO) tryWrite(p []byte) (int, error) {
 		return 0, s.err
 	}
 	return s.n, nil
+}
+
+func isSocket(io connIO) bool {
+	_, ok := io.(*socketIO)
+	return ok
 }

@@ -32,12 +32,17 @@
 //
 // # Server
 //
-// Each connection has one goroutine: read, let the Session take a turn, write,
-// read again. It always comes back to Read, so a hang-up is noticed even while
-// the client is blocked in a command; blocked is a state of the Session, not a
-// parked goroutine. Output that the peer does not take at once is left to a
-// second goroutine that lives only until it is written, so a client may send
-// any number of commands before it reads the first reply.
+// A loop serves all sockets, and another all connections in memory: read what came
+// first, let its Session take a turn, write, go on with what came next. So commands of
+// several clients run in the order in which they were sent, as on the server. It reads
+// on while the client is blocked in a command, so a hang-up is noticed; blocked is a
+// state of the Session. A turn that takes long gives the loop to another goroutine.
+// Output that the peer does not take at once is left to a goroutine that lives only
+// until it is written, so a client may send any number of commands before it reads the
+// first reply.
+//
+// TLS, wrapped connections, and sockets of systems without epoll have a goroutine for
+// each connection, and the scheduler decides between those that have input.
 //
 // Goroutines, channels and timers belong to a Server, a Listener or a
 // connection, none to the package, so all of it works inside a testing/synctest

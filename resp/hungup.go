@@ -6,7 +6,7 @@ import (
 )
 
 // HungUp reports whether the peer will send nothing more, as far as this can be told
-// without reading: the connection's goroutine may not have come to the end of the input
+// without reading: the end of the input may not have been read
 // yet. A half-closed connection counts, as the server closes it too. It costs a system call.
 func (c *Conn) HungUp() bool { return c.dead.Load() || hungUp(c.nc) }
 

@@ -160,6 +160,20 @@ func (m memIO) fill(in *CommandReader) error {
 	return err
 }
 
+func (m memIO) tryFill(in *CommandReader) (more bool, err error) {
+	n, more, err := m.in.tryRead(in.space())
+	if n > 0 {
+		return more, in.added(n)
+	}
+	in.release()
+	return false, err
+}
+
+func isMemory(io connIO) bool {
+	_, ok := io.(memIO)
+	return ok
+}
+
 func (m memIO) tryWrite(p []byte) (int, error) { return m.TryWrite(p) }
 
 // direction is the bytes under way from one end to the other.
@@ -173,6 +187,7 @@ type direction struct {
 	gone    bool // the reader is
 	readBy  deadline
 	writeBy deadline
+	arrived func() // called when there is something to read, with the lock held; may be nil
 }
 
 // deadline is a point in time, zero for none. Most are moved on before anybody waits for
@@ -221,6 +236,11 @@ func (d *direction) read(p []byte) (int, error) {
 	if err := d.waitInput(); err != nil {
 		return 0, err
 	}
+	return d.take(p), nil
+}
+
+// take moves bytes to p.
+func (d *direction) take(p []byte) int {
 	n := copy(p, d.buf[d.at:])
 	d.at += n
 	if d.at == len(d.buf) {
@@ -230,7 +250,39 @@ func (d *direction) read(p []byte) (int, error) {
 		}
 	}
 	d.changed.Broadcast()
-	return n, nil
+	return n
+}
+
+// tryRead is read without waiting; its error is errNoInput if nothing is there. It tells if
+// more is there, be it the end.
+func (d *direction) tryRead(p []byte) (n int, more bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.gone:
+		return 0, false, net.ErrClosed
+	case d.at < len(d.buf):
+		n = d.take(p)
+		return n, d.at < len(d.buf) || d.ended, nil
+	case d.ended:
+		return 0, false, io.EOF
+	}
+	return 0, false, errNoInput
+}
+
+// tellArrivals makes f be told of what arrives from now on, and of what is there.
+func (d *direction) tellArrivals(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.arrived = f
+	d.tell()
+}
+
+// tell calls arrived if there is something to read, be it the end.
+func (d *direction) tell() {
+	if d.arrived != nil && (d.at < len(d.buf) || d.ended || d.gone) {
+		d.arrived()
+	}
 }
 
 func (d *direction) write(p []byte, wait bool) (n int, err error) {
@@ -280,6 +332,7 @@ func (d *direction) put(p []byte) int {
 		d.at = 0
 	}
 	d.buf = append(d.buf, p...)
+	d.tell()
 	return len(p)
 }
 
@@ -294,6 +347,7 @@ func (d *direction) endWriting() {
 	d.mu.Lock()
 	d.ended = true
 	d.writeBy.stop()
+	d.tell()
 	d.changed.Broadcast()
 	d.mu.Unlock()
 }

@@ -18,8 +18,8 @@ type Handler interface {
 	Open(c *Conn) (s Session, reject string)
 }
 
-// Session is the engine's side of one connection. Its methods are called from
-// the connection's goroutine only.
+// Session is the engine's side of one connection. Its methods are called by one
+// goroutine at a time.
 type Session interface {
 	// Turn runs the commands in holds until none is whole or the session
 	// cannot go on, and returns their replies appended to spare, which is
@@ -59,6 +59,8 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*Conn]struct{}
 	lastFD    int
+	sockets   *loop // serves all sockets; nil before the first one
+	memory    *loop // serves all connections in memory, likewise
 }
 
 // NewServer returns a server whose connections are opened by h.
@@ -85,8 +87,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
 		if err == nil {
-			if c := s.open(nc); c != nil {
-				go c.run()
+			if c := s.open(nc, true); c != nil {
+				c.start()
 			}
 			continue
 		}
@@ -99,7 +101,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // ServeConn serves one connection on the calling goroutine until it is over.
 // It returns nil, or ErrClosed if the server was closed before.
 func (s *Server) ServeConn(nc net.Conn) error {
-	c := s.open(nc)
+	c := s.open(nc, false)
 	if c == nil {
 		return ErrClosed
 	}
@@ -130,6 +132,9 @@ func (s *Server) Close() error {
 	}
 	for _, c := range conns {
 		c.Abort()
+	}
+	for _, l := range s.loops() {
+		l.end()
 	}
 	s.running.Wait()
 	return nil
@@ -193,13 +198,16 @@ func (s *Server) dropListener(ln net.Listener) {
 
 // open makes the connection known and asks the handler for its session. The
 // caller must run what it returns; nil means that the server is closed.
-func (s *Server) open(nc net.Conn) *Conn {
+func (s *Server) open(nc net.Conn, looped bool) *Conn {
 	c := newConn(s, nc)
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		nc.Close()
 		return nil
+	}
+	if looped {
+		c.loop = s.loopFor(c)
 	}
 	s.conns[c] = struct{}{}
 	s.running.Add(1)
@@ -212,6 +220,48 @@ func (s *Server) open(nc net.Conn) *Conn {
 	return c
 }
 
+// loopFor is the loop that serves c, nil if there is none for its kind. It is called with
+// the lock held.
+func (s *Server) loopFor(c *Conn) *loop {
+	var of **loop
+	var newPoll func() poller
+	switch {
+	case isMemory(c.io):
+		of, newPoll = &s.memory, newMemPoller
+	case isSocket(c.io):
+		of, newPoll = &s.sockets, newPoller
+	default:
+		return nil
+	}
+	if *of == nil {
+		p := newPoll()
+		if p == nil {
+			return nil
+		}
+		*of = newLoop(s, p)
+	}
+	return *of
+}
+
+// loops are those that there are.
+func (s *Server) loops() (all []*loop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range []*loop{s.sockets, s.memory} {
+		if l != nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// handOver takes the loops from turns that are under way.
+func (s *Server) handOver() {
+	for _, l := range s.loops() {
+		l.handOver()
+	}
+}
+
 func (s *Server) forget(c *Conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
@@ -221,6 +271,15 @@ func (s *Server) forget(c *Conn) {
 	default:
 	}
 	s.running.Done()
+}
+
+// start has the connection served.
+func (c *Conn) start() {
+	if c.loop != nil && c.served() {
+		c.loop.start(c)
+		return
+	}
+	go c.run()
 }
 
 // guard runs f; a panic in it is reported and ends the connection only.

@@ -1,0 +1,254 @@
+package resp
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// loop serves many connections on one goroutine, in the order in which their input
+// arrived, as the server's event loop does. With a goroutine for each connection the
+// scheduler would decide who is first, and that is mostly who came last.
+//
+// Only the goroutine that runs the loop touches the connections' loopState. It changes when
+// a turn takes long: see handOver.
+type loop struct {
+	server  *Server
+	poll    poller
+	current atomic.Pointer[Conn] // whose turn is under way
+	closing atomic.Bool          // ends once the last connection is gone
+	conns   map[int32]*Conn      // registered, by their ids
+	lastID  int32
+	room    [64]arrival
+	arrived []arrival // reported and not served yet
+
+	mu     sync.Mutex
+	posted []*Conn // to be served although the poller does not report them
+	asleep bool    // the poller waits and must be woken
+}
+
+// loopState is what a loop knows of a connection.
+type loopState struct {
+	id       int32 // 0 before it is registered
+	finished bool
+	more     bool // there may be input of which no report will come
+	started  bool // guarded by loop.mu, like posted
+	posted   bool
+	away     atomic.Bool // its turn goes on in a goroutine that has lost the loop
+}
+
+// poller tells which connections have input.
+type poller interface {
+	// add registers a connection under an id. An error means that it is closed.
+	add(c *Conn, id int32) error
+	// watch turns reports for a registered connection on or off.
+	watch(c *Conn, on bool)
+	remove(c *Conn)
+	// ready appends the connections that have new input, or its end, in the order of arrival.
+	// If there are none it waits for some, or for wake, unless it must not wait. What is not
+	// read then is not reported again.
+	ready(list []arrival, wait bool) []arrival
+	wake()
+	close()
+}
+
+// arrival is a poller's report.
+type arrival struct {
+	id  int32
+	end bool // of the input; there may be bytes before it
+}
+
+// errNoInput is the error of a read that does not wait when nothing is there.
+var errNoInput = errors.New("resp: no input")
+
+func newLoop(s *Server, p poller) *loop {
+	l := &loop{server: s, poll: p, conns: map[int32]*Conn{}}
+	s.running.Add(1)
+	go l.run()
+	return l
+}
+
+// start makes the loop serve c, whose session is there, from now on.
+func (l *loop) start(c *Conn) {
+	l.mu.Lock()
+	c.inLoop.started = true
+	l.mu.Unlock()
+	l.post(c)
+}
+
+// post makes the loop serve c soon. It may be called from any goroutine; before start it
+// does nothing.
+func (l *loop) post(c *Conn) {
+	l.mu.Lock()
+	wake := l.asleep
+	if c.inLoop.started && !c.inLoop.posted {
+		c.inLoop.posted = true
+		l.posted = append(l.posted, c)
+	}
+	l.asleep = false
+	l.mu.Unlock()
+	if wake {
+		l.poll.wake()
+	}
+}
+
+// end makes the loop end when its last connection is gone.
+func (l *loop) end() {
+	l.closing.Store(true)
+	l.mu.Lock()
+	wake := l.asleep
+	l.asleep = false
+	l.mu.Unlock()
+	if wake {
+		l.poll.wake()
+	}
+}
+
+// run is the loop's goroutine.
+func (l *loop) run() {
+	defer l.server.running.Done()
+	l.rounds()
+}
+
+// rounds serves until the loop ends or is handed over.
+func (l *loop) rounds() {
+	for l.serveArrived() && l.servePosted() {
+		if l.closing.Load() && len(l.conns) == 0 {
+			l.poll.close()
+			return
+		}
+		l.arrived = l.wait(l.room[:0])
+	}
+}
+
+// serveArrived serves what the poller has reported. It is false if the loop was handed over:
+// the rest is for whoever has it then.
+func (l *loop) serveArrived() bool {
+	for len(l.arrived) > 0 {
+		a := l.arrived[0]
+		l.arrived = l.arrived[1:]
+		c := l.conns[a.id]
+		if c == nil {
+			continue
+		}
+		c.inLoop.more = c.inLoop.more || a.end
+		if !l.serve(c, true) {
+			return false
+		}
+	}
+	return true
+}
+
+// wait waits for input, for a post, or for the end.
+func (l *loop) wait(list []arrival) []arrival {
+	l.mu.Lock()
+	l.asleep = len(l.posted) == 0 && !l.closing.Load()
+	wait := l.asleep
+	l.mu.Unlock()
+	list = l.poll.ready(list, wait)
+	if wait {
+		l.mu.Lock()
+		l.asleep = false
+		l.mu.Unlock()
+	}
+	return list
+}
+
+// servePosted serves what was posted until now. It is false if the loop was handed over.
+func (l *loop) servePosted() bool {
+	l.mu.Lock()
+	n := len(l.posted)
+	l.mu.Unlock()
+	for ; n > 0; n-- {
+		l.mu.Lock()
+		c := l.posted[0]
+		l.posted[0] = nil
+		if l.posted = l.posted[1:]; len(l.posted) == 0 {
+			l.posted = nil
+		}
+		c.inLoop.posted = false
+		l.mu.Unlock()
+		if !l.serve(c, false) {
+			return false
+		}
+	}
+	return true
+}
+
+// serve gives a connection a turn. It is false if the loop was handed over meanwhile.
+func (l *loop) serve(c *Conn, readable bool) bool {
+	if c.inLoop.finished || c.inLoop.away.Load() {
+		return true
+	}
+	first := c.inLoop.id == 0
+	if first && !l.register(c) {
+		l.finish(c)
+		return true
+	}
+	l.current.Store(c)
+	goOn := c.safeStep(readable || first || c.inLoop.more)
+	switch {
+	case !l.current.CompareAndSwap(c, nil):
+		l.comeBack(c)
+		return false
+	case !goOn:
+		l.finish(c)
+	case c.inLoop.more:
+		l.post(c)
+	}
+	return true
+}
+
+// register makes the poller report c from now on.
+func (l *loop) register(c *Conn) bool {
+	l.lastID++
+	for l.conns[l.lastID] != nil || l.lastID <= 0 { // after two billion connections
+		l.lastID = max(l.lastID+1, 1)
+	}
+	if c.dead.Load() || l.poll.add(c, l.lastID) != nil {
+		return false
+	}
+	c.inLoop.id = l.lastID
+	l.conns[l.lastID] = c
+	return true
+}
+
+// finish ends a connection that will have no turn any more.
+func (l *loop) finish(c *Conn) {
+	c.inLoop.finished = true
+	if c.inLoop.id != 0 {
+		l.poll.remove(c)
+		delete(l.conns, c.inLoop.id)
+	}
+	c.guard(c.session.Close)
+	if c.writer() == nil {
+		c.end()
+		return
+	}
+	go c.end() // there is output that the peer has not taken
+}
+
+// handOver lets another goroutine go on with the loop while a turn is under way that takes
+// long. The turn's own goroutine loses the loop; its connection is served again when the
+// turn is over.
+func (l *loop) handOver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.current.Swap(nil)
+	if c == nil {
+		return
+	}
+	c.inLoop.away.Store(true)
+	l.poll.watch(c, false)
+	l.server.running.Add(1)
+	go l.run()
+}
+
+// comeBack ends what handOver began.
+func (l *loop) comeBack(c *Conn) {
+	l.mu.Lock() // handOver may be called by another turn, and must be through
+	c.inLoop.away.Store(false)
+	l.poll.watch(c, true)
+	l.mu.Unlock()
+	l.post(c)
+}

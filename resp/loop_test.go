@@ -1,0 +1,134 @@
+package resp
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// orderHandler notes in which order its sessions run their commands.
+type orderHandler struct {
+	mu   sync.Mutex
+	seen []string
+	hold chan struct{} // what a session waits for that is told to take long
+}
+
+type orderSession struct {
+	h    *orderHandler
+	conn *Conn
+}
+
+func (h *orderHandler) Open(c *Conn) (Session, string) { return &orderSession{h, c}, "" }
+
+func (s *orderSession) Close() {}
+
+func (s *orderSession) Turn(in *CommandReader, out []byte) ([]byte, Next) {
+	for {
+		args, ok, err := in.Next(Limits{})
+		if err != nil || !ok {
+			return out, NextRead
+		}
+		if args[0] == "LONG" {
+			s.conn.TakesLong()
+			s.conn.TakesLong() // once is enough
+			<-s.h.hold
+		}
+		s.h.mu.Lock()
+		s.h.seen = append(s.h.seen, args[0])
+		s.h.mu.Unlock()
+		out = append(out, "+OK\r\n"...)
+	}
+}
+
+// inOrder are the kinds of connections whose input has an order: it has arrived when
+// the call that sends it returns.
+func inOrder(t *testing.T, f func(t *testing.T, h *orderHandler, dial func() net.Conn)) {
+	for _, tr := range transports {
+		if tr.name != "unix" && tr.name != "memory" { // by TCP the kernel may be late
+			continue
+		}
+		t.Run(tr.name, func(t *testing.T) {
+			h := &orderHandler{hold: make(chan struct{})}
+			srv := NewServer(h)
+			ln, dial := tr.listen(t)
+			var serving sync.WaitGroup
+			serving.Go(func() { srv.Serve(ln) })
+			f(t, h, func() net.Conn {
+				nc, err := dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { nc.Close() })
+				roundTrip(t, nc, "HELLO")
+				return nc
+			})
+			srv.Close()
+			serving.Wait()
+		})
+	}
+}
+
+func roundTrip(t *testing.T, nc net.Conn, command string) {
+	t.Helper()
+	fmt.Fprintf(nc, "%s\r\n", command)
+	answered(t, nc)
+}
+
+func answered(t *testing.T, nc net.Conn) {
+	t.Helper()
+	if _, err := io.ReadFull(nc, make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What comes first over any connection is run first.
+func TestOrderOfArrival(t *testing.T) {
+	inOrder(t, func(t *testing.T, h *orderHandler, dial func() net.Conn) {
+		conns := make([]net.Conn, 20)
+		for i := range conns {
+			conns[i] = dial()
+		}
+		for round := range 200 {
+			h.seen = nil
+			var want []string
+			for i := range conns {
+				i = (i*7 + round) % len(conns)
+				want = append(want, fmt.Sprint("c", i))
+				fmt.Fprintf(conns[i], "c%d\r\n", i)
+			}
+			for _, nc := range conns {
+				answered(t, nc)
+			}
+			if fmt.Sprint(h.seen) != fmt.Sprint(want) {
+				t.Fatalf("round %d: %v instead of %v", round, h.seen, want)
+			}
+		}
+	})
+}
+
+// While a turn takes long the others are served, also those that come anew; its own
+// connection goes on afterwards, with what came meanwhile.
+func TestTurnThatTakesLong(t *testing.T) {
+	inOrder(t, func(t *testing.T, h *orderHandler, dial func() net.Conn) {
+		long, other := dial(), dial()
+		for range 50 {
+			io.WriteString(long, "LONG\r\nafter\r\n")
+			roundTrip(t, other, "meanwhile")
+			io.WriteString(long, "later\r\n")
+			roundTrip(t, dial(), "new")
+			h.hold <- struct{}{}
+			for range 3 {
+				answered(t, long)
+			}
+		}
+		hangsUp := dial()
+		io.WriteString(hangsUp, "LONG\r\n")
+		roundTrip(t, other, "meanwhile")
+		hangsUp.Close()
+		roundTrip(t, other, "meanwhile")
+		h.hold <- struct{}{}
+		roundTrip(t, other, "last")
+	})
+}
