@@ -157,11 +157,11 @@ var fuzzed struct {
 
 func lookForGrowth(t *testing.T) {
 	fuzzed.runs++
-	if fuzzed.runs%1000 != 0 { // by the first time the fuzzer has what it needs itself
+	if fuzzed.runs%5000 != 0 {
 		return
 	}
 	heap, goroutines := liveHeap(), runtime.NumGoroutine()
-	if fuzzed.heap == 0 {
+	if fuzzed.runs == 5000 { // the fuzzer has what it needs itself by now
 		fuzzed.heap, fuzzed.goroutines = heap, goroutines
 	}
 	if heap > fuzzed.heap+32<<20 || goroutines > fuzzed.goroutines+20 {

@@ -16,21 +16,23 @@ type loop struct {
 	server  *Server
 	poll    poller
 	current atomic.Pointer[Conn] // whose turn is under way
-	closing atomic.Bool          // ends once the last connection is gone
 	conns   map[int32]*Conn      // registered, by their ids
 	lastID  int32
 	room    [64]arrival
 	arrived []arrival // reported and not served yet
 
-	mu     sync.Mutex
-	posted []*Conn // to be served although the poller does not report them
-	asleep bool    // the poller waits and must be woken
+	mu      sync.Mutex
+	posted  []*Conn // to be served although the poller does not report them
+	asleep  bool    // the poller waits and must be woken
+	open    int     // connections that it serves or will serve
+	closing bool    // ends once there are none
 }
 
 // loopState is what a loop knows of a connection.
 type loopState struct {
 	id       int32 // 0 before it is registered
 	finished bool
+	over     bool // it is to be finished
 	more     bool // there may be input of which no report will come
 	started  bool // guarded by loop.mu, like posted
 	posted   bool
@@ -68,6 +70,19 @@ func newLoop(s *Server, p poller) *loop {
 	return l
 }
 
+// expect makes the loop wait for a connection that will be started or dropped.
+func (l *loop) expect() {
+	l.mu.Lock()
+	l.open++
+	l.mu.Unlock()
+}
+
+// drop ends what expect began.
+func (l *loop) drop() { l.change(func() { l.open-- }) }
+
+// end makes the loop end when its last connection is gone.
+func (l *loop) end() { l.change(func() { l.closing = true }) }
+
 // start makes the loop serve c, whose session is there, from now on.
 func (l *loop) start(c *Conn) {
 	l.mu.Lock()
@@ -79,23 +94,18 @@ func (l *loop) start(c *Conn) {
 // post makes the loop serve c soon. It may be called from any goroutine; before start it
 // does nothing.
 func (l *loop) post(c *Conn) {
-	l.mu.Lock()
-	wake := l.asleep
-	if c.inLoop.started && !c.inLoop.posted {
-		c.inLoop.posted = true
-		l.posted = append(l.posted, c)
-	}
-	l.asleep = false
-	l.mu.Unlock()
-	if wake {
-		l.poll.wake()
-	}
+	l.change(func() {
+		if c.inLoop.started && !c.inLoop.posted {
+			c.inLoop.posted = true
+			l.posted = append(l.posted, c)
+		}
+	})
 }
 
-// end makes the loop end when its last connection is gone.
-func (l *loop) end() {
-	l.closing.Store(true)
+// change calls f with the lock held and wakes the poller.
+func (l *loop) change(f func()) {
 	l.mu.Lock()
+	f()
 	wake := l.asleep
 	l.asleep = false
 	l.mu.Unlock()
@@ -113,11 +123,10 @@ func (l *loop) run() {
 // rounds serves until the loop ends or is handed over.
 func (l *loop) rounds() {
 	for l.serveArrived() && l.servePosted() {
-		if l.closing.Load() && len(l.conns) == 0 {
+		if !l.wait() {
 			l.poll.close()
 			return
 		}
-		l.arrived = l.wait(l.room[:0])
 	}
 }
 
@@ -127,31 +136,28 @@ func (l *loop) serveArrived() bool {
 	for len(l.arrived) > 0 {
 		a := l.arrived[0]
 		l.arrived = l.arrived[1:]
-		c := l.conns[a.id]
-		if c == nil {
-			continue
-		}
-		c.inLoop.more = c.inLoop.more || a.end
-		if !l.serve(c, true) {
+		if c := l.conns[a.id]; c != nil && !l.serve(c, true, a.end) {
 			return false
 		}
 	}
 	return true
 }
 
-// wait waits for input, for a post, or for the end.
-func (l *loop) wait(list []arrival) []arrival {
+// wait waits for input or for a post. It is false at the end.
+func (l *loop) wait() bool {
 	l.mu.Lock()
-	l.asleep = len(l.posted) == 0 && !l.closing.Load()
-	wait := l.asleep
+	nothing := len(l.posted) == 0
+	end := nothing && l.closing && l.open == 0
+	l.asleep = nothing && !end
 	l.mu.Unlock()
-	list = l.poll.ready(list, wait)
-	if wait {
-		l.mu.Lock()
-		l.asleep = false
-		l.mu.Unlock()
+	if end {
+		return false
 	}
-	return list
+	l.arrived = l.poll.ready(l.room[:0], nothing)
+	l.mu.Lock()
+	l.asleep = false
+	l.mu.Unlock()
+	return true
 }
 
 // servePosted serves what was posted until now. It is false if the loop was handed over.
@@ -168,20 +174,22 @@ func (l *loop) servePosted() bool {
 		}
 		c.inLoop.posted = false
 		l.mu.Unlock()
-		if !l.serve(c, false) {
+		if !l.serve(c, false, false) {
 			return false
 		}
 	}
 	return true
 }
 
-// serve gives a connection a turn. It is false if the loop was handed over meanwhile.
-func (l *loop) serve(c *Conn, readable bool) bool {
-	if c.inLoop.finished || c.inLoop.away.Load() {
+// serve gives a connection a turn, which may be readable up to its end. It is false if the
+// loop was handed over meanwhile.
+func (l *loop) serve(c *Conn, readable, end bool) bool {
+	if c.inLoop.away.Load() || c.inLoop.finished {
 		return true
 	}
+	c.inLoop.more = c.inLoop.more || end
 	first := c.inLoop.id == 0
-	if first && !l.register(c) {
+	if c.inLoop.over || first && !l.register(c) {
 		l.finish(c)
 		return true
 	}
@@ -189,7 +197,7 @@ func (l *loop) serve(c *Conn, readable bool) bool {
 	goOn := c.safeStep(readable || first || c.inLoop.more)
 	switch {
 	case !l.current.CompareAndSwap(c, nil):
-		l.comeBack(c)
+		l.comeBack(c, goOn)
 		return false
 	case !goOn:
 		l.finish(c)
@@ -221,6 +229,7 @@ func (l *loop) finish(c *Conn) {
 		delete(l.conns, c.inLoop.id)
 	}
 	c.guard(c.session.Close)
+	l.drop()
 	if c.writer() == nil {
 		c.end()
 		return
@@ -245,8 +254,9 @@ func (l *loop) handOver() {
 }
 
 // comeBack ends what handOver began.
-func (l *loop) comeBack(c *Conn) {
+func (l *loop) comeBack(c *Conn, goOn bool) {
 	l.mu.Lock() // handOver may be called by another turn, and must be through
+	c.inLoop.over = !goOn
 	c.inLoop.away.Store(false)
 	l.poll.watch(c, true)
 	l.mu.Unlock()

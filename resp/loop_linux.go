@@ -34,8 +34,11 @@ func newPoller() poller {
 	}
 	p.onRead = func(fd uintptr) bool {
 		n, err := syscall.EpollWait(int(fd), p.events[:], 0)
+		for err == syscall.EINTR {
+			n, err = syscall.EpollWait(int(fd), p.events[:], 0)
+		}
 		p.n = max(n, 0)
-		return n > 0 || !p.wait || err != nil && err != syscall.EINTR
+		return n > 0 || !p.wait
 	}
 	return p
 }

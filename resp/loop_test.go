@@ -61,6 +61,7 @@ func inOrder(t *testing.T, f func(t *testing.T, h *orderHandler, dial func() net
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { nc.Close() })
+				roundTrip(t, nc, "HELLO") // read when it was registered, and reported once more
 				roundTrip(t, nc, "HELLO")
 				return nc
 			})
@@ -131,4 +132,28 @@ func TestTurnThatTakesLong(t *testing.T) {
 		h.hold <- struct{}{}
 		roundTrip(t, other, "last")
 	})
+}
+
+// A server may be closed while connections come, are served, and go.
+func TestCloseWhileConnectionsCome(t *testing.T) {
+	for range 200 {
+		srv := NewServer(newEcho())
+		ln := NewListener()
+		var busy sync.WaitGroup
+		busy.Go(func() { srv.Serve(ln) })
+		for range 4 {
+			busy.Go(func() {
+				for range 10 {
+					nc, err := ln.Dial()
+					if err != nil {
+						return
+					}
+					io.WriteString(nc, "PING\r\n")
+					nc.Close()
+				}
+			})
+		}
+		srv.Close()
+		busy.Wait()
+	}
 }

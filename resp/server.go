@@ -240,6 +240,7 @@ func (s *Server) loopFor(c *Conn) *loop {
 		}
 		*of = newLoop(s, p)
 	}
+	(*of).expect()
 	return *of
 }
 
@@ -278,6 +279,9 @@ func (c *Conn) start() {
 	if c.loop != nil && c.served() {
 		c.loop.start(c)
 		return
+	}
+	if c.loop != nil {
+		c.loop.drop()
 	}
 	go c.run()
 }
