@@ -54,16 +54,18 @@ type Session struct {
 	created  int64 // Unix microseconds
 	lastSeen int64
 	lastCmd  *Spec
-	buffered int // bytes that had arrived for later commands when the last turn ended
-	// unparsed are those of them that belong to no whole argument, inputHeld is the memory
-	// that all took, nameBytes that of the names that the client
-	// watches or subscribes to. counted and bucket are from when all was last counted.
-	unparsed, inputHeld, nameBytes, counted, bucket int
+	buffered int   // bytes that had arrived for later commands when the last turn ended
+	bytesIn  int64 // read from the connection
+	bytesOut int64
+	commands int64
 
+	unparsed    int    // of the buffered bytes, those that belong to no whole argument
+	inputHeld   int    // bytes of memory that the input took then
+	nameBytes   int    // and that the names take that the client watches or subscribes to
+	counted     int    // what it took in all when it was last counted
+	bucket      int    // of client eviction, then
 	bucketSince uint64 // clientMemory.moves when it came into the bucket
-	bytesIn     int64  // read from the connection
-	bytesOut    int64
-	commands    int64
+
 	// postponed is a request that may take long: the replies ahead of it are written first.
 	postponed []string
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // HungUp reports whether the peer will send nothing more, as far as this can be told
-// without reading: the end of the input may not have been read
-// yet. A half-closed connection counts, as the server closes it too. It costs a system call.
+// without reading: the end of the input may not have been read yet. A half-closed
+// connection counts, as the server closes it too. It costs a system call.
 func (c *Conn) HungUp() bool { return c.dead.Load() || hungUp(c.nc) }
 
 // hungUp looks at the transport below wrappers such as tls.Conn.
