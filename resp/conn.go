@@ -3,6 +3,7 @@ package resp
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -17,7 +18,7 @@ const maxSpare = 64 << 10
 // methods may be called from any goroutine and never block.
 type Conn struct {
 	server  *Server
-	nc      net.Conn
+	nc      net.Conn // nil: a socket that only the loop knows
 	io      connIO
 	in      CommandReader
 	session Session // nil if rejected
@@ -40,17 +41,34 @@ type Conn struct {
 	writing chan struct{} // closed when that goroutine ends; nil if there is none
 }
 
-// connIO is what a connection's loop needs beyond net.Conn.
+// connIO is a connection's way to its peer. Reading, writing and closing are up to who has
+// its turn, or is its writer; the other methods may be called from any goroutine.
 type connIO interface {
-	// fill reads once into in, which has no buffer while nothing is there.
-	fill(in *CommandReader) error
-
-	// tryFill is fill without waiting; its error is errNoInput if nothing is there. It tells
-	// if more may be there.
-	tryFill(in *CommandReader) (more bool, err error)
-
 	// tryWrite writes what the peer takes without waiting, possibly nothing.
 	tryWrite(p []byte) (int, error)
+
+	// writer is for what tryWrite leaves: its Write waits until the peer has taken everything.
+	writer() (io.WriteCloser, error)
+
+	// cut makes all reading and writing fail from now on; close sets the system's part free.
+	cut()
+	close()
+
+	hungUp() bool
+	keepAlive(idle time.Duration)
+}
+
+// waitIO is what the goroutine needs of a connection that has one of its own.
+type waitIO interface {
+	// fill reads once into in, which has no buffer while nothing is there.
+	fill(in *CommandReader) error
+}
+
+// loopIO is what a loop needs.
+type loopIO interface {
+	// tryFill reads once, without waiting; its error is errNoInput if nothing is there. It
+	// tells if more may be there.
+	tryFill(in *CommandReader) (more bool, err error)
 }
 
 // outBuffer is a turn's output buffer between two turns.
@@ -118,20 +136,12 @@ func (c *Conn) Kick() {
 // KeepAlive makes the system probe a TCP peer that has been silent for idle, and three
 // times a third of that later; 0 makes it never probe. Where that can't be had things stay
 // as they are.
-func (c *Conn) KeepAlive(idle time.Duration) {
-	nc := c.nc
-	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		nc = wrapped.NetConn()
-	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3})
-	}
-}
+func (c *Conn) KeepAlive(idle time.Duration) { c.io.keepAlive(idle) }
 
 // Abort closes the connection now; output that is not written is dropped.
 func (c *Conn) Abort() {
 	if c.dead.CompareAndSwap(false, true) {
-		closeSocket(c.nc)
+		c.io.cut()
 		if c.loop != nil {
 			c.loop.post(c)
 		}
@@ -141,15 +151,6 @@ func (c *Conn) Abort() {
 // TakesLong is to be called from within a Turn that goes on for long while others are to be
 // served. It may be called again and again.
 func (c *Conn) TakesLong() { c.server.handOver() }
-
-// closeSocket closes without waiting: tls.Conn.Close would first try to send a
-// goodbye to a peer that may not read.
-func closeSocket(nc net.Conn) {
-	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		wrapped.NetConn().Close()
-	}
-	nc.Close()
-}
 
 // run is the connection's goroutine if no loop serves it.
 func (c *Conn) run() {
@@ -174,7 +175,8 @@ func (c *Conn) serve() {
 // end closes the connection as soon as its output is written.
 func (c *Conn) end() {
 	c.flush()
-	c.Abort()
+	c.dead.Store(true)
+	c.io.close()
 	c.server.forget(c)
 }
 
@@ -191,7 +193,7 @@ func (c *Conn) step(readable bool) bool {
 		return false
 	}
 	if readable {
-		more, err := c.io.tryFill(&c.in)
+		more, err := c.io.(loopIO).tryFill(&c.in)
 		if err != nil && err != errNoInput {
 			c.inputEnds(err)
 			return false
@@ -213,7 +215,7 @@ func (c *Conn) inputEnds(err error) {
 
 // read waits for input or a kick. It is false at the end of the input.
 func (c *Conn) read() bool {
-	err := c.io.fill(&c.in)
+	err := c.io.(waitIO).fill(&c.in)
 	if err == nil {
 		return true
 	}
@@ -231,14 +233,33 @@ func (c *Conn) read() bool {
 // turns runs the session until it wants input. It is false at the end.
 func (c *Conn) turns() bool {
 	for {
+		c.sendHeld()
 		spare := outPool.Get().(*outBuffer)
 		out, next := c.session.Turn(&c.in, spare.bytes[:0])
+		if next == NextRead && c.loop != nil {
+			c.inLoop.held = heldOutput{spare, out}
+			return !c.dead.Load()
+		}
 		if !c.send(spare, out) || next == NextClose {
 			return false
 		}
 		if next == NextRead {
 			return true
 		}
+	}
+}
+
+// heldOutput is a turn's output that is not sent yet.
+type heldOutput struct {
+	spare *outBuffer // nil: there is none
+	out   []byte
+}
+
+// sendHeld sends what a loop held back.
+func (c *Conn) sendHeld() {
+	if h := c.inLoop.held; h.spare != nil {
+		c.inLoop.held = heldOutput{}
+		c.send(h.spare, h.out)
 	}
 }
 
@@ -294,6 +315,12 @@ func (c *Conn) enqueue(b []byte) {
 
 // write is the writer goroutine. It ends when the queue is empty.
 func (c *Conn) write() {
+	w, err := c.io.writer()
+	if err != nil {
+		c.Abort()
+	} else {
+		defer w.Close()
+	}
 	for {
 		c.mu.Lock()
 		queue := c.queue
@@ -307,7 +334,7 @@ func (c *Conn) write() {
 		c.mu.Unlock()
 		for i, b := range queue {
 			if !c.dead.Load() {
-				if _, err := c.nc.Write(b); err != nil {
+				if _, err := w.Write(b); err != nil {
 					c.Abort()
 				}
 			}
@@ -325,15 +352,51 @@ func (c *Conn) flush() {
 	}
 }
 
+// netIO is what all that serve a net.Conn have in common.
+type netIO struct{ net.Conn }
+
+func (n netIO) writer() (io.WriteCloser, error) { return keptOpen{n.Conn}, nil }
+
+// keptOpen is a writer whose end is not that of what it writes to.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }
+
+// cut closes without waiting: tls.Conn.Close would first try to send a goodbye to a peer
+// that may not read.
+func (n netIO) cut() {
+	n.below().Close()
+	n.Conn.Close()
+}
+
+func (n netIO) close() { n.cut() }
+
+// below is the transport under a wrapper such as tls.Conn.
+func (n netIO) below() net.Conn {
+	if wrapped, ok := n.Conn.(interface{ NetConn() net.Conn }); ok {
+		return wrapped.NetConn()
+	}
+	return n.Conn
+}
+
+func (n netIO) hungUp() bool { return hungUp(n.below()) }
+
+func (n netIO) keepAlive(idle time.Duration) {
+	if tcp, ok := n.below().(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/keepAliveProbes, time.Second), Count: keepAliveProbes})
+	}
+}
+
+// keepAliveProbes is how often a silent peer is probed.
+const keepAliveProbes = 3
+
 // plainIO serves connections of which only net.Conn is known: TLS, wrappers,
 // sockets of other systems. All output goes through the writer goroutine.
-type plainIO struct{ net.Conn }
+type plainIO struct{ netIO }
 
 func (p plainIO) fill(in *CommandReader) error {
 	_, err := in.Fill(p.Conn)
 	return err
 }
-
-func (p plainIO) tryFill(*CommandReader) (bool, error) { return false, errNoInput }
 
 func (p plainIO) tryWrite([]byte) (int, error) { return 0, nil }

@@ -8,9 +8,7 @@ import "net"
 // one.
 func newConnIO(nc net.Conn) (connIO, int) {
 	if m, ok := nc.(*memConn); ok {
-		return memIO{m}, -1
+		return newMemIO(m), -1
 	}
-	return plainIO{nc}, -1
+	return plainIO{netIO{nc}}, -1
 }
-
-func isSocket(connIO) bool { return false }

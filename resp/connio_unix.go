@@ -15,41 +15,39 @@ func newConnIO(nc net.Conn) (connIO, int) {
 	var socket syscall.Conn
 	switch nc := nc.(type) {
 	case *memConn:
-		return memIO{nc}, -1
+		return newMemIO(nc), -1
 	case *net.TCPConn:
 		socket = nc
 	case *net.UnixConn:
 		socket = nc
 	default:
-		return plainIO{nc}, -1
+		return plainIO{netIO{nc}}, -1
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return plainIO{nc}, -1
+		return plainIO{netIO{nc}}, -1
 	}
 	fd := -1
 	raw.Control(func(n uintptr) { fd = int(n) })
-	return newSocketIO(raw), fd
+	return newSocketIO(nc, raw), fd
 }
 
 // socketIO uses the socket's non-blocking calls, so that reading needs a buffer
 // only once there is something to read, and writing never waits. The callbacks
 // are made once, and talk to fill and tryWrite through the fields.
 type socketIO struct {
+	netIO
 	raw             syscall.RawConn
 	onRead, onWrite func(fd uintptr) bool
-	onTry           func(fd uintptr)
 
 	in  *CommandReader
 	out []byte
 	n   int
 	err error
-
-	full bool // tryFill has used all the room there was
 }
 
-func newSocketIO(raw syscall.RawConn) *socketIO {
-	s := &socketIO{raw: raw}
+func newSocketIO(nc net.Conn, raw syscall.RawConn) *socketIO {
+	s := &socketIO{netIO: netIO{nc}, raw: raw}
 	s.onRead = func(fd uintptr) bool {
 		s.n, s.err = ignoreInterrupt(syscall.Read, int(fd), s.in.space())
 		if s.err == syscall.EAGAIN {
@@ -57,11 +55,6 @@ func newSocketIO(raw syscall.RawConn) *socketIO {
 			return false // called again when there is input
 		}
 		return true
-	}
-	s.onTry = func(fd uintptr) {
-		room := s.in.space()
-		s.n, s.err = ignoreInterrupt(syscall.Read, int(fd), room)
-		s.full = s.n == len(room)
 	}
 	s.onWrite = func(fd uintptr) bool {
 		s.n, s.err = ignoreInterrupt(syscall.Write, int(fd), s.out)
@@ -74,7 +67,7 @@ func ignoreInterrupt(call func(int, []byte) (int, error), fd int, p []byte) (int
 	for {
 		n, err := call(fd, p)
 		if err != syscall.EINTR {
-			return n, err
+			return max(n, 0), err
 		}
 	}
 }
@@ -84,23 +77,7 @@ func (s *socketIO) fill(in *CommandReader) error {
 	if err := s.raw.Read(s.onRead); err != nil {
 		return err
 	}
-	return s.filled(in)
-}
-
-func (s *socketIO) tryFill(in *CommandReader) (more bool, err error) {
-	s.in = in
-	if err := s.raw.Control(s.onTry); err != nil {
-		return false, err
-	}
-	return s.full, s.filled(in)
-}
-
-// filled is how the read went.
-func (s *socketIO) filled(in *CommandReader) error {
 	switch {
-	case s.err == syscall.EAGAIN:
-		in.release()
-		return errNoInput
 	case s.err != nil:
 		return s.err
 	case s.n == 0:
@@ -122,9 +99,4 @@ func (s *socketIO) tryWrite(p []byte) (int, error) {
 		return 0, s.err
 	}
 	return s.n, nil
-}
-
-func isSocket(io connIO) bool {
-	_, ok := io.(*socketIO)
-	return ok
 }

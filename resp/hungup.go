@@ -8,15 +8,12 @@ import (
 // HungUp reports whether the peer will send nothing more, as far as this can be told
 // without reading: the end of the input may not have been read yet. A half-closed
 // connection counts, as the server closes it too. It costs a system call.
-func (c *Conn) HungUp() bool { return c.dead.Load() || hungUp(c.nc) }
+func (c *Conn) HungUp() bool { return c.dead.Load() || c.io.hungUp() }
 
-// hungUp looks at the transport below wrappers such as tls.Conn.
 func hungUp(nc net.Conn) bool {
 	switch nc := nc.(type) {
 	case *memConn:
 		return nc.hungUp()
-	case interface{ NetConn() net.Conn }:
-		return hungUp(nc.NetConn())
 	case syscall.Conn:
 		raw, err := nc.SyscallConn()
 		if err != nil {

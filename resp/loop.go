@@ -20,12 +20,15 @@ type loop struct {
 	lastID  int32
 	room    [64]arrival
 	arrived []arrival // reported and not served yet
+	held    []*Conn   // whose output is held back until all that arrived is served
 
 	mu      sync.Mutex
-	posted  []*Conn // to be served although the poller does not report them
-	asleep  bool    // the poller waits and must be woken
-	open    int     // connections that it serves or will serve
-	closing bool    // ends once there are none
+	posted  []*Conn          // to be served although the poller does not report them
+	asleep  bool             // the poller waits and must be woken
+	open    int              // connections that it serves or will serve
+	accepts map[int32]func() // by the negative ids of listeners
+	lastLn  int32
+	closing bool // ends once there are none
 }
 
 // loopState is what a loop knows of a connection.
@@ -34,6 +37,7 @@ type loopState struct {
 	finished bool
 	over     bool // it is to be finished
 	more     bool // there may be input of which no report will come
+	held     heldOutput
 	started  bool // guarded by loop.mu, like posted
 	posted   bool
 	away     atomic.Bool // its turn goes on in a goroutine that has lost the loop
@@ -64,7 +68,7 @@ type arrival struct {
 var errNoInput = errors.New("resp: no input")
 
 func newLoop(s *Server, p poller) *loop {
-	l := &loop{server: s, poll: p, conns: map[int32]*Conn{}}
+	l := &loop{server: s, poll: p, conns: map[int32]*Conn{}, accepts: map[int32]func(){}}
 	s.running.Add(1)
 	go l.run()
 	return l
@@ -89,6 +93,46 @@ func (l *loop) start(c *Conn) {
 	c.inLoop.started = true
 	l.mu.Unlock()
 	l.post(c)
+}
+
+// begin is start for a connection, if there is one, that the loop itself has accepted.
+func (l *loop) begin(c *Conn) {
+	if c == nil {
+		return
+	}
+	if !c.served() {
+		c.start()
+		return
+	}
+	l.mu.Lock()
+	c.inLoop.started = true
+	l.mu.Unlock()
+	l.serve(c, false, false)
+}
+
+// listen returns the negative id under which the poller is to report a listener. Then the
+// loop calls accept.
+func (l *loop) listen(accept func()) int32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastLn--
+	l.accepts[l.lastLn] = accept
+	return l.lastLn
+}
+
+func (l *loop) listenNoMore(id int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.accepts, id)
+}
+
+func (l *loop) acceptFrom(id int32) {
+	l.mu.Lock()
+	accept := l.accepts[id]
+	l.mu.Unlock()
+	if accept != nil {
+		accept()
+	}
 }
 
 // post makes the loop serve c soon. It may be called from any goroutine; before start it
@@ -123,11 +167,22 @@ func (l *loop) run() {
 // rounds serves until the loop ends or is handed over.
 func (l *loop) rounds() {
 	for l.serveArrived() && l.servePosted() {
+		l.sendHeld()
 		if !l.wait() {
 			l.poll.close()
 			return
 		}
 	}
+}
+
+// sendHeld sends the output of all that were served. The first reply may wake a client in
+// another process, which costs more than the command did; the others find it awake.
+func (l *loop) sendHeld() {
+	for i, c := range l.held {
+		l.held[i] = nil
+		c.sendHeld()
+	}
+	l.held = l.held[:0]
 }
 
 // serveArrived serves what the poller has reported. It is false if the loop was handed over:
@@ -136,7 +191,9 @@ func (l *loop) serveArrived() bool {
 	for len(l.arrived) > 0 {
 		a := l.arrived[0]
 		l.arrived = l.arrived[1:]
-		if c := l.conns[a.id]; c != nil && !l.serve(c, true, a.end) {
+		if a.id < 0 {
+			l.acceptFrom(a.id)
+		} else if c := l.conns[a.id]; c != nil && !l.serve(c, true, a.end) {
 			return false
 		}
 	}
@@ -188,21 +245,25 @@ func (l *loop) serve(c *Conn, readable, end bool) bool {
 		return true
 	}
 	c.inLoop.more = c.inLoop.more || end
-	first := c.inLoop.id == 0
-	if c.inLoop.over || first && !l.register(c) {
+	if c.inLoop.over || c.inLoop.id == 0 && !l.register(c) {
 		l.finish(c)
 		return true
 	}
 	l.current.Store(c)
-	goOn := c.safeStep(readable || first || c.inLoop.more)
+	goOn := c.safeStep(readable || c.inLoop.more)
 	switch {
 	case !l.current.CompareAndSwap(c, nil):
+		c.sendHeld()
 		l.comeBack(c, goOn)
 		return false
 	case !goOn:
 		l.finish(c)
+		return true
 	case c.inLoop.more:
 		l.post(c)
+	}
+	if c.inLoop.held.spare != nil {
+		l.held = append(l.held, c)
 	}
 	return true
 }
@@ -224,6 +285,7 @@ func (l *loop) register(c *Conn) bool {
 // finish ends a connection that will have no turn any more.
 func (l *loop) finish(c *Conn) {
 	c.inLoop.finished = true
+	c.sendHeld()
 	if c.inLoop.id != 0 {
 		l.poll.remove(c)
 		delete(l.conns, c.inLoop.id)

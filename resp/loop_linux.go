@@ -4,88 +4,142 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // epoll is a poller of sockets. The kernel lists them in the order in which their input
-// arrived. It is itself a descriptor that the runtime can wait for, so waiting takes no thread.
+// arrived.
+//
+// It waits in the kernel, where it takes a thread but is awake at once. If nothing comes for
+// a while it waits as goroutines do, without a thread: it is a descriptor that can be polled
+// as well.
 type epoll struct {
-	file   *os.File
-	raw    syscall.RawConn
-	events [64]syscall.EpollEvent
-	n      int
-	wait   bool
-	onRead func(fd uintptr) bool
+	fd           int
+	wakeR, wakeW int      // a pipe
+	parked       *os.File // another epoll, which knows of this one while the runtime waits for it
+	parkedRaw    syscall.RawConn
+	events       [64]syscall.EpollEvent
+	n            int
+	look         func(fd uintptr) bool
 }
 
-// newPoller returns nil if the system has none to give.
-func newPoller() poller {
-	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+const (
+	wakeID = 0 // the pipe's; connections have positive ids, listeners negative ones
+
+	// idleMillis is how long a loop keeps its thread when nothing comes.
+	idleMillis = 10
+)
+
+// newPoller returns an error if the system has none to give.
+func newPoller() (*epoll, error) {
+	p := &epoll{fd: -1, wakeR: -1, wakeW: -1}
+	if err := p.open(); err != nil {
+		p.close()
+		return nil, err
+	}
+	p.look = func(uintptr) bool { return p.poll() }
+	return p, nil
+}
+
+func (p *epoll) open() (err error) {
+	if p.fd, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	var pipe [2]int
+	if err = syscall.Pipe2(pipe[:], syscall.O_NONBLOCK|syscall.O_CLOEXEC); err != nil {
+		return err
+	}
+	p.wakeR, p.wakeW = pipe[0], pipe[1]
+	if err = p.control(syscall.EPOLL_CTL_ADD, p.wakeR, syscall.EPOLLIN, wakeID); err != nil {
+		return err
+	}
+	outer, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil
+		return err
 	}
-	syscall.SetNonblock(fd, true) // tells os.NewFile that it can be waited for
-	p := &epoll{file: os.NewFile(uintptr(fd), "epoll")}
-	if p.raw, err = p.file.SyscallConn(); err == nil {
-		err = p.file.SetReadDeadline(time.Time{}) // fails where the runtime can't wait for it
+	syscall.SetNonblock(outer, true) // tells os.NewFile that it can be waited for
+	p.parked = os.NewFile(uintptr(outer), "epoll")
+	if p.parkedRaw, err = p.parked.SyscallConn(); err == nil {
+		err = p.parked.SetReadDeadline(time.Time{}) // fails where the runtime can't wait for it
 	}
-	if err != nil {
-		p.file.Close()
-		return nil
-	}
-	p.onRead = func(fd uintptr) bool {
-		n, err := syscall.EpollWait(int(fd), p.events[:], 0)
-		for err == syscall.EINTR {
-			n, err = syscall.EpollWait(int(fd), p.events[:], 0)
-		}
-		p.n = max(n, 0)
-		return n > 0 || !p.wait
-	}
-	return p
+	return err
 }
 
-func (p *epoll) add(c *Conn, id int32) error { return p.control(c, syscall.EPOLL_CTL_ADD, id) }
-
-// watch removes it altogether, since hang-ups are reported in any case.
-func (p *epoll) watch(c *Conn, on bool) {
-	op := syscall.EPOLL_CTL_DEL
-	if on {
-		op = syscall.EPOLL_CTL_ADD
-	}
-	p.control(c, op, c.inLoop.id) // fails if it is closed: it needs nothing then
+func (p *epoll) control(op, fd int, events uint32, id int32) error {
+	return syscall.EpollCtl(p.fd, op, fd, &syscall.EpollEvent{Events: events, Fd: id})
 }
-
-func (p *epoll) remove(c *Conn) { p.watch(c, false) }
 
 // reports are edge-triggered: with the other kind a connection that was served keeps its
 // place in the kernel's list for a while, ahead of others whose input comes earlier.
 const reports uint32 = syscall.EPOLLIN | syscall.EPOLLRDHUP | 1<<31 // EPOLLET, whose sign differs between systems
 
-func (p *epoll) control(c *Conn, op int, id int32) (err error) {
-	e := p.raw.Control(func(epfd uintptr) {
-		e := c.io.(*socketIO).raw.Control(func(fd uintptr) {
-			err = syscall.EpollCtl(int(epfd), op, int(fd), &syscall.EpollEvent{Events: reports, Fd: id})
-		})
-		if e != nil {
-			err = e
-		}
-	})
-	if e != nil {
-		err = e
-	}
-	return err
+func (p *epoll) add(c *Conn, id int32) error {
+	return p.control(syscall.EPOLL_CTL_ADD, c.io.(*socket).fd, reports, id)
 }
 
+// watch removes it altogether, since hang-ups are reported in any case.
+func (p *epoll) watch(c *Conn, on bool) {
+	if on {
+		p.add(c, c.inLoop.id)
+	} else {
+		p.remove(c)
+	}
+}
+
+func (p *epoll) remove(c *Conn) { p.control(syscall.EPOLL_CTL_DEL, c.io.(*socket).fd, 0, 0) }
+
 func (p *epoll) ready(list []arrival, wait bool) []arrival {
-	p.n, p.wait = 0, wait
-	if err := p.raw.Read(p.onRead); err != nil { // woken, now or before
-		p.file.SetReadDeadline(time.Time{})
+	if !p.poll() && wait && !p.sleep() {
+		p.park()
 	}
 	for _, e := range p.events[:p.n] {
+		if e.Fd == wakeID {
+			var b [64]byte
+			syscall.Read(p.wakeR, b[:])
+			continue
+		}
 		list = append(list, arrival{e.Fd, e.Events&^syscall.EPOLLIN != 0})
 	}
 	return list
 }
 
-func (p *epoll) wake() { p.file.SetReadDeadline(time.Unix(1, 0)) }
+// poll looks what there is. The runtime need not know of a call that returns at once.
+func (p *epoll) poll() bool {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), 0, 0, 0)
+	if p.n = int(n); errno != 0 {
+		p.n = 0
+	}
+	return p.n > 0
+}
 
-func (p *epoll) close() { p.file.Close() }
+// sleep waits for a while.
+func (p *epoll) sleep() bool {
+	n, _ := syscall.EpollWait(p.fd, p.events[:], idleMillis)
+	p.n = max(n, 0)
+	return p.n > 0
+}
+
+// park waits as long as it takes.
+func (p *epoll) park() {
+	outer := func(op int) {
+		p.parkedRaw.Control(func(fd uintptr) {
+			syscall.EpollCtl(int(fd), op, p.fd, &syscall.EpollEvent{Events: syscall.EPOLLIN})
+		})
+	}
+	outer(syscall.EPOLL_CTL_ADD)
+	p.parkedRaw.Read(p.look)
+	outer(syscall.EPOLL_CTL_DEL)
+}
+
+func (p *epoll) wake() { syscall.Write(p.wakeW, []byte{0}) } // a full pipe wakes as well
+
+func (p *epoll) close() {
+	for _, fd := range []int{p.fd, p.wakeR, p.wakeW} {
+		if fd >= 0 {
+			syscall.Close(fd)
+		}
+	}
+	if p.parked != nil {
+		p.parked.Close()
+	}
+}

@@ -149,7 +149,12 @@ func (c *memConn) SetWriteDeadline(t time.Time) error {
 }
 
 // memIO serves a memConn.
-type memIO struct{ *memConn }
+type memIO struct {
+	netIO
+	*memConn
+}
+
+func newMemIO(m *memConn) memIO { return memIO{netIO{m}, m} }
 
 func (m memIO) fill(in *CommandReader) error {
 	in.release()
@@ -175,6 +180,8 @@ func isMemory(io connIO) bool {
 }
 
 func (m memIO) tryWrite(p []byte) (int, error) { return m.TryWrite(p) }
+
+func (m memIO) hungUp() bool { return m.memConn.hungUp() }
 
 // direction is the bytes under way from one end to the other.
 type direction struct {

@@ -51,7 +51,6 @@ type Server struct {
 	handler    Handler
 	maxPending int64         // bytes of unwritten output that drop a connection
 	done       chan struct{} // closed by Close
-	left       chan struct{} // has a token when a connection went since last looked
 	running    sync.WaitGroup
 
 	mu        sync.Mutex // never held over I/O or a wait
@@ -59,8 +58,10 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*Conn]struct{}
 	lastFD    int
-	sockets   *loop // serves all sockets; nil before the first one
-	memory    *loop // serves all connections in memory, likewise
+	gone      int      // connections that have ended
+	room      []func() // called when the next one has
+	sockets   *loop    // serves all sockets; nil before the first one
+	memory    *loop    // serves all connections in memory, likewise
 }
 
 // NewServer returns a server whose connections are opened by h.
@@ -69,30 +70,33 @@ func NewServer(h Handler) *Server {
 		handler:    h,
 		maxPending: 1 << 30,
 		done:       make(chan struct{}),
-		left:       make(chan struct{}, 1),
 		listeners:  map[net.Listener]struct{}{},
 		conns:      map[*Conn]struct{}{},
 	}
 }
 
-// Serve accepts connections from ln, which it closes in the end. It returns
-// ErrClosed after Close, or else the error that ended accepting; connections
-// that it made live on until Close.
+// Serve accepts connections from ln, which is the server's from now on: nobody else may
+// close it. It returns ErrClosed after Close, or else the error that ended accepting;
+// connections that it made live on until Close.
 func (s *Server) Serve(ln net.Listener) error {
 	if !s.addListener(ln) {
 		ln.Close()
 		return ErrClosed
 	}
 	defer s.dropListener(ln)
+	if served, err := s.serveSockets(ln); served {
+		return s.closedOr(err)
+	}
 	for {
+		gone := s.goneSoFar()
 		nc, err := ln.Accept()
 		if err == nil {
-			if c := s.open(nc, true); c != nil {
+			if c := s.open(newConn(s, nc), true); c != nil {
 				c.start()
 			}
 			continue
 		}
-		if !s.acceptAgain(err) {
+		if !s.acceptAgain(err, gone) {
 			return s.closedOr(err)
 		}
 	}
@@ -101,7 +105,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // ServeConn serves one connection on the calling goroutine until it is over.
 // It returns nil, or ErrClosed if the server was closed before.
 func (s *Server) ServeConn(nc net.Conn) error {
-	c := s.open(nc, false)
+	c := s.open(newConn(s, nc), false)
 	if c == nil {
 		return ErrClosed
 	}
@@ -140,32 +144,46 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// acceptAgain decides whether to go on after err. Accept fails for a while when
-// the process or the system is out of descriptors. What helps is that one of
-// our connections closes, so that is waited for; no clock is needed, and there
-// is no busy loop. Without connections nothing of ours can help.
-func (s *Server) acceptAgain(err error) bool {
+// acceptAgain decides whether to go on after err, when gone connections had gone before.
+// Accept fails for a while when the process or the system is out of descriptors. What helps
+// is that one of our connections closes, so that is waited for; no clock is needed, and
+// there is no busy loop.
+func (s *Server) acceptAgain(err error, gone int) bool {
 	var temporary interface{ Temporary() bool }
 	if !errors.As(err, &temporary) || !temporary.Temporary() {
 		return false
 	}
-	select {
-	case <-s.left: // possibly one that went long ago: costs one more try
-		return true
-	default:
-	}
-	s.mu.Lock()
-	wait := len(s.conns) > 0
-	s.mu.Unlock()
-	if !wait {
+	room := make(chan struct{})
+	if !s.whenRoom(gone, func() { close(room) }) {
 		return false
 	}
 	select {
-	case <-s.left:
+	case <-room:
 		return true
 	case <-s.done:
 		return false
 	}
+}
+
+// whenRoom has f called when more connections have gone than gone, possibly at once. It is
+// false if there are none whose end could help.
+func (s *Server) whenRoom(gone int, f func()) bool {
+	s.mu.Lock()
+	if s.gone == gone {
+		defer s.mu.Unlock()
+		s.room = append(s.room, f)
+		return len(s.conns) > 0
+	}
+	s.mu.Unlock()
+	f()
+	return true
+}
+
+// goneSoFar is the number of connections that have ended.
+func (s *Server) goneSoFar() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
 }
 
 func (s *Server) closedOr(err error) error {
@@ -198,12 +216,11 @@ func (s *Server) dropListener(ln net.Listener) {
 
 // open makes the connection known and asks the handler for its session. The
 // caller must run what it returns; nil means that the server is closed.
-func (s *Server) open(nc net.Conn, looped bool) *Conn {
-	c := newConn(s, nc)
+func (s *Server) open(c *Conn, looped bool) *Conn {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		nc.Close()
+		c.io.close()
 		return nil
 	}
 	if looped {
@@ -223,25 +240,18 @@ func (s *Server) open(nc net.Conn, looped bool) *Conn {
 // loopFor is the loop that serves c, nil if there is none for its kind. It is called with
 // the lock held.
 func (s *Server) loopFor(c *Conn) *loop {
-	var of **loop
-	var newPoll func() poller
+	l := s.sockets
 	switch {
 	case isMemory(c.io):
-		of, newPoll = &s.memory, newMemPoller
-	case isSocket(c.io):
-		of, newPoll = &s.sockets, newPoller
-	default:
+		if s.memory == nil {
+			s.memory = newLoop(s, newMemPoller())
+		}
+		l = s.memory
+	case c.nc != nil:
 		return nil
 	}
-	if *of == nil {
-		p := newPoll()
-		if p == nil {
-			return nil
-		}
-		*of = newLoop(s, p)
-	}
-	(*of).expect()
-	return *of
+	l.expect()
+	return l
 }
 
 // loops are those that there are.
@@ -266,10 +276,12 @@ func (s *Server) handOver() {
 func (s *Server) forget(c *Conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
+	s.gone++
+	room := s.room
+	s.room = nil
 	s.mu.Unlock()
-	select {
-	case s.left <- struct{}{}:
-	default:
+	for _, f := range room {
+		f()
 	}
 	s.running.Done()
 }
