@@ -138,6 +138,7 @@ func (c *Cluster) Start(i int) error {
 		return fmt.Errorf("echomqsim: node %d has not been stopped", i)
 	}
 	<-old.done
+	c.settle() // the others must notice that it is gone before it is back
 	s, err := c.newNode(i, old.ln.Addr().String())
 	if err != nil {
 		return err

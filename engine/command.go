@@ -232,20 +232,31 @@ func (t *table) lookup(args []string) (spec, found *Spec) {
 	return sub, s
 }
 
-// lookup is table.lookup, quicker for the command that was looked up last.
+// lookedUp is a row that was looked up not long ago.
+type lookedUp struct {
+	spec *Spec
+	name string // as it was spelled
+}
+
+// lookup is table.lookup, quicker for commands that were looked up not long ago.
 func (co *core) lookup(args []string) (spec, found *Spec) {
-	if args[0] == co.called {
-		return co.recent, co.recent
+	name := args[0]
+	if name == "" {
+		return nil, nil
+	}
+	recent := &co.recent[(len(name)+3*int(name[0])+5*int(name[len(name)-1]))%len(co.recent)]
+	if recent.name == name {
+		return recent.spec, recent.spec
 	}
 	spec, found = co.table.lookup(args)
 	if spec == nil || spec.subs != nil || spec != found {
 		return spec, found
 	}
-	switch args[0] { // not the argument itself, which keeps a whole read alive
+	switch name { // not the argument itself, which keeps a whole read alive
 	case spec.Name:
-		co.recent, co.called = spec, spec.Name
+		*recent = lookedUp{spec, spec.Name}
 	case spec.upper:
-		co.recent, co.called = spec, spec.upper
+		*recent = lookedUp{spec, spec.upper}
 	}
 	return spec, found
 }

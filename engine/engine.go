@@ -29,8 +29,7 @@ type core struct {
 	cfg          Config
 	table        *table
 	acl          accessControl
-	recent       *Spec           // the command that was looked up last
-	called       string          // as it was spelled
+	recent       [64]lookedUp    // by a hash of the name
 	commandStats []*commandStats // by Spec.id; nil for what was not called yet
 	set          *settings
 	dbs          []*store.DB

@@ -263,7 +263,7 @@ func (v *vm) run(h Host, j job) (reply resp.Value) {
 			reply, v.broken = panicReply(r)
 		}
 	}()
-	v.begin(h)
+	v.begin(h, j.script != nil && j.script.brief)
 	err := v.L.PCall(v.push(&j), 1, v.onError)
 	if err != nil {
 		reply = v.errorReply(j.label, err)
@@ -276,12 +276,17 @@ func (v *vm) run(h Host, j job) (reply resp.Value) {
 }
 
 // begin resets what one run leaves behind.
-func (v *vm) begin(h Host) {
+func (v *vm) begin(h Host, brief bool) {
 	v.host, v.in.resp, v.broken, v.depth, v.calling = h, 2, false, 0, nil
 	v.protected, v.walks, v.failed = v.protected[:0], v.walks[:0], failure{}
 	v.L.Env = v.chunkEnv
 	v.in.relayed = false
 	v.in.watch.start()
+	if brief {
+		v.L.RemoveContext()
+	} else {
+		v.L.SetContext(&v.in.watch)
+	}
 }
 
 func (v *vm) end() {

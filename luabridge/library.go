@@ -199,7 +199,7 @@ func (v *vm) loadLibrary(h Host, lib *Library, first bool) (err error) {
 	if !first {
 		h = quietHost{h}
 	}
-	v.begin(h)
+	v.begin(h, false)
 	s.face.RawSetString("__index", s.globals)
 	s.loading = &loading{closures: map[string]*lua.LFunction{}}
 	failed := v.L.PCall(v.pushMain(lib.proto, lib.binds), 0, v.onError)

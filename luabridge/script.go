@@ -32,6 +32,7 @@ type Script struct {
 	// shares tells whether it does more with KEYS and ARGV than read elements: then
 	// each run needs tables of its own.
 	shares bool
+	brief  bool // it can't run for long, so nothing watches it
 }
 
 // scriptName is the chunk name in positions: "user_script:1:".
@@ -58,7 +59,35 @@ func Compile(source string) (*Script, error) {
 	}
 	s.proto, s.binds, s.shares = proto, binds, r.leaks
 	s.bare = readsGlobals(proto) || slices.Contains(binds, "load") || slices.Contains(binds, "loadstring")
+	s.brief = !s.bare && isBrief(proto) && !slices.ContainsFunc(binds, needsWatch)
 	return s, nil
+}
+
+// maxBrief is the number of instructions up to which a script can be brief.
+const maxBrief = 2000
+
+// isBrief reports whether a function runs each of its instructions once at most, and can
+// call nothing but functions of ours: it has no loops and makes no functions. Those count
+// their work themselves.
+func isBrief(proto *lua.FunctionProto) bool {
+	return len(proto.Code) <= maxBrief && len(proto.FunctionPrototypes) == 0 && !slices.ContainsFunc(proto.Code, loops)
+}
+
+func loops(inst uint32) bool {
+	switch opcode(inst) {
+	case lua.OP_FORLOOP, lua.OP_FORPREP, lua.OP_TFORLOOP:
+		return true
+	case lua.OP_JMP:
+		return argSbx(inst) < 0
+	}
+	return false
+}
+
+// needsWatch reports whether a hoisted global needs the watch: os.clock counts its
+// instructions, coroutines have one each. Through _G all can be had.
+func needsWatch(name string) bool {
+	lib, _, _ := strings.Cut(name, ".")
+	return lib == "_G" || lib == "os" || lib == "coroutine"
 }
 
 // readsGlobals reports whether a function, or one in it, has an instruction that

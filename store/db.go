@@ -20,12 +20,20 @@ type DB struct {
 	// command looks its key up several times. A frozen DB, which others may be reading,
 	// neither uses nor sets it.
 	recent keyed
+	place  place // of recent, if it was absent and no key has come or gone since
 }
 
 // keyed is a key with its object.
 type keyed struct {
 	key string
 	o   *Object
+}
+
+// place is where a key would be inserted.
+type place struct {
+	at    run[keyed]
+	i     int
+	known bool
 }
 
 func (a keyed) compare(b keyed) int { return strings.Compare(a.key, b.key) }
@@ -60,10 +68,11 @@ func (db *DB) lookUp(key string) keyed {
 		}
 		return e
 	}
-	if at, i, ok := db.keys.find(e, key); ok {
+	at, i, ok := db.keys.find(e, key)
+	if ok {
 		e = at.b.items()[i]
 	}
-	db.recent = e
+	db.recent, db.place = e, place{at, i, !ok}
 	return e
 }
 
@@ -80,7 +89,7 @@ func (db *DB) Write(key string) *Object {
 		e.o = e.o.fork()
 		e.o.own.Store(db.own)
 		db.keys.ref(e, e.key).o = e.o
-		db.recent = e
+		db.recent, db.place.known = e, false
 	}
 	db.noteHash(e)
 	return e.o
@@ -95,7 +104,7 @@ func (db *DB) Put(key string, o *Object) {
 		o = o.Clone()
 	}
 	e := keyed{key, o}
-	at, i, found := db.keys.find(e, key)
+	at, i, found := db.find(e)
 	if found {
 		slot := &db.keys.mutable(at).items()[i]
 		db.unindex(*slot)
@@ -104,7 +113,7 @@ func (db *DB) Put(key string, o *Object) {
 		e.key = keep(key)
 		db.keys.insert(at, i, e)
 	}
-	db.recent = e
+	db.recent, db.place.known = e, false
 	o.own.Store(db.own)
 	o.epoch = 0
 	if h := o.Hash(); h != nil && h.ext != nil {
@@ -114,12 +123,20 @@ func (db *DB) Put(key string, o *Object) {
 	db.indexKey(e)
 }
 
+// find finds the place of a key that is to be put. db is not frozen.
+func (db *DB) find(e keyed) (at run[keyed], i int, found bool) {
+	if db.place.known && db.recent.key == e.key {
+		return db.place.at, db.place.i, false
+	}
+	return db.keys.find(e, e.key)
+}
+
 // Remove removes a key and returns its object, nil if there is none. The object is the
 // caller's and may be put at another key.
 func (db *DB) Remove(key string) *Object {
 	db.thaw()
 	e, ok := db.keys.Delete(keyed{key: key})
-	db.recent = keyed{}
+	db.recent, db.place.known = keyed{}, false
 	if !ok {
 		return nil
 	}

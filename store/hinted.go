@@ -15,8 +15,9 @@ type hinted[T ordered[T]] struct {
 
 // hint is a position that held an element once. It is checked before it is used.
 type hint[T any] struct {
-	b *block[T]
-	i int // in b.base
+	b   *block[T]
+	i   int32  // in b.base
+	tag uint32 // of the element's hash: another one's block need not be looked at
 }
 
 // hintSeed changes from process to process, which nobody can see.
@@ -37,24 +38,27 @@ func (r *hinted[T]) find(x T, name string) (at run[T], i int, found bool) {
 	if len(r.hints) < min(2*r.n, maxHints) {
 		r.grow()
 	}
-	h := &r.hints[maphash.String(hintSeed, name)&uint64(len(r.hints)-1)]
-	if i, ok := r.holds(h, x); ok {
-		return run[T]{b: h.b}, i, true
+	hash := maphash.String(hintSeed, name)
+	h, tag := &r.hints[hash&uint64(len(r.hints)-1)], uint32(hash>>32)
+	if h.tag == tag {
+		if i, ok := r.holds(h, x); ok {
+			return run[T]{b: h.b}, i, true
+		}
 	}
 	at, i, found = r.runs.find(x)
 	if found {
-		*h = hint[T]{at.b, at.b.lo + i}
+		*h = hint[T]{at.b, int32(at.b.lo + i), tag}
 	}
 	return at, i, found
 }
 
 // holds returns the position of x in the hint's block if it is where the hint says.
 func (r *hinted[T]) holds(h *hint[T], x T) (i int, ok bool) {
-	b := h.b
-	if b == nil || b.own != r.own || h.i < b.lo || h.i >= len(b.base) || b.base[h.i].compare(x) != 0 {
+	b, i := h.b, int(h.i)
+	if b == nil || b.own != r.own || i < b.lo || i >= len(b.base) || b.base[i].compare(x) != 0 {
 		return 0, false
 	}
-	return h.i - b.lo, true
+	return i - b.lo, true
 }
 
 // grow makes place for twice as many hints. The old ones are forgotten.

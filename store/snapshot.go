@@ -22,5 +22,6 @@ func (db *DB) thaw() {
 	if db.frozen {
 		db.keys, db.due = db.keys.fork(), db.due.fork()
 		db.own, db.frozen = new(owner), false
+		db.place.known = false
 	}
 }
