@@ -54,6 +54,9 @@ func parseFloat(s string) (float64, bool) {
 	case "":
 		return 0, false
 	}
+	if c := s[0]; len(s) == 1 && c >= '0' && c <= '9' {
+		return float64(c - '0'), true
+	}
 	for i := range len(s) {
 		if c := s[i]; c == '_' || c <= ' ' {
 			return 0, false

@@ -394,8 +394,9 @@ func (v *vm) strings(list []string) *lua.LTable {
 
 // sharedList is a Lua array that scripts only read, so that run after run can use it.
 type sharedList struct {
-	t *lua.LTable
-	n int // elements
+	t     *lua.LTable
+	n     int           // elements
+	boxes []lua.LString // what they refer to; of the last run nothing is left
 }
 
 // fill makes the array hold list.
@@ -403,7 +404,7 @@ func (v *vm) fill(s *sharedList, list []string) {
 	if s.t == nil {
 		s.t = v.L.CreateTable(len(list), 0)
 	}
-	boxStrings(s.t, list)
+	s.boxStrings(list)
 	for i := s.n; i > len(list); i-- {
 		s.t.RawSetInt(i, lua.LNil)
 	}

@@ -114,20 +114,30 @@ func findBox() (box boxed, ok bool) {
 	return box, *(*lua.LValue)(unsafe.Pointer(&have)) == lua.LValue(copied) && *box.data == "probe"
 }
 
-// boxStrings sets the first elements of t. One allocation holds all the strings.
-func boxStrings(t *lua.LTable, list []string) {
+// maxKeptBoxes is the length up to which a list keeps its boxes.
+const maxKeptBoxes = 256
+
+// boxStrings sets the first elements of the list. They stand in an array of the list's own,
+// which the next run uses again: of a run no Lua value is left.
+func (s *sharedList) boxStrings(list []string) {
 	if !boxesWork {
-		for i, s := range list {
-			t.RawSetInt(i+1, lua.LString(s))
+		for i, text := range list {
+			s.t.RawSetInt(i+1, lua.LString(text))
 		}
 		return
 	}
-	block := make([]lua.LString, len(list))
-	for i, s := range list {
-		block[i] = lua.LString(s)
-		value := boxed{stringBox.tab, &block[i]}
-		t.RawSetInt(i+1, *(*lua.LValue)(unsafe.Pointer(&value)))
+	boxes := s.boxes
+	if len(list) > len(boxes) {
+		if boxes = make([]lua.LString, len(list)); len(list) <= maxKeptBoxes {
+			s.boxes = boxes
+		}
 	}
+	for i, text := range list {
+		boxes[i] = lua.LString(text)
+		value := boxed{stringBox.tab, &boxes[i]}
+		s.t.RawSetInt(i+1, *(*lua.LValue)(unsafe.Pointer(&value)))
+	}
+	clear(s.boxes[min(len(list), len(s.boxes)):])
 }
 
 func field[T any](L *lua.LState, offset uintptr) *T {
