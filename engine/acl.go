@@ -391,7 +391,7 @@ func (u *aclUser) narrowed(next *aclUser) (channels []string, less bool) {
 // listensBeyond reports whether the client has a subscription that channels do not allow.
 func (s *Session) listensBeyond(channels []string) bool {
 	for kind := range subKinds {
-		for _, name := range s.subs[kind] {
+		for name := range s.subs[kind].all() {
 			if !channelAllowed(channels, name, kind == subPattern) {
 				return true
 			}

@@ -110,9 +110,10 @@ func (w *waiters) add(s *Session) {
 		w.byKey, w.isReady = map[watchKey][]*Session{}, map[watchKey]bool{}
 	}
 	b := s.held.blocked
-	for i, key := range b.keys {
-		if k := (watchKey{b.db, key}); !slices.Contains(b.keys[:i], key) {
-			w.byKey[k] = append(w.byKey[k], s)
+	for _, key := range b.keys {
+		k := watchKey{b.db, key}
+		if list := w.byKey[k]; len(list) == 0 || list[len(list)-1] != s { // a key may be named twice
+			w.byKey[k] = append(list, s)
 		}
 	}
 }

@@ -320,7 +320,7 @@ var (
 func (co *core) slotsChanged() {
 	cl := co.cluster
 	var gone []string
-	for _, name := range co.subs[subShard].names {
+	for name := range co.subs[subShard].names.all() {
 		if cl.moved[slotOf(name)] {
 			gone = append(gone, name)
 		}

@@ -116,7 +116,7 @@ func (s *Session) identity() []lineField {
 	return []lineField{
 		numField("id", int(s.id)), {"addr", s.addr()}, {"laddr", s.laddr()}, numField("fd", fd), {"name", s.name},
 		numField("age", int(s.ageSec())), numField("idle", int(s.idleSec())), {"flags", s.flags()}, numField("db", s.db),
-		numField("sub", len(s.subs[subChannel])), numField("psub", len(s.subs[subPattern])), numField("ssub", len(s.subs[subShard])),
+		numField("sub", s.subs[subChannel].len()), numField("psub", s.subs[subPattern].len()), numField("ssub", s.subs[subShard].len()),
 		numField("multi", queued), numField("watch", len(s.watched)),
 	}
 }

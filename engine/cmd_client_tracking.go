@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
@@ -104,7 +105,11 @@ func (opt *clientTracking) conflict(now *clientTracking) (why string) {
 func (opt *clientTracking) overlap(present []string) (why string) {
 	overlaps := func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 	const end = "'. Prefixes for a single client must not overlap."
+	among := overlapping(slices.Concat(present, opt.prefixes))
 	for i, prefix := range opt.prefixes {
+		if !among[prefix] {
+			continue
+		}
 		for _, other := range present {
 			if overlaps(prefix, other) {
 				return oneLine("Prefix '" + cString(prefix) + "' overlaps with an existing prefix '" + cString(other) + end)
@@ -119,6 +124,20 @@ func (opt *clientTracking) overlap(present []string) (why string) {
 	return ""
 }
 
+// overlapping are those of a list that begin with another of them, or with which one begins.
+func overlapping(list []string) map[string]bool {
+	slices.Sort(list)
+	found := map[string]bool{}
+	for i, at := 1, 0; i < len(list); i++ { // all that begin with list[at] follow it
+		if strings.HasPrefix(list[i], list[at]) {
+			found[list[i]], found[list[at]] = true, true
+		} else {
+			at = i
+		}
+	}
+	return found
+}
+
 // startTracking begins to track keys for the client, or changes how.
 func (c *Call) startTracking(opt clientTracking) {
 	s := c.Sess
@@ -131,9 +150,7 @@ func (c *Call) startTracking(opt clientTracking) {
 	}
 	opt.on, opt.caching, opt.prefixes = true, s.track.caching, s.track.prefixes
 	s.track = opt
-	for _, prefix := range prefixes {
-		c.trackPrefix(s, prefix)
-	}
+	c.trackPrefixes(s, prefixes)
 }
 
 // clientCaching: CLIENT CACHING YES | NO

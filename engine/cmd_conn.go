@@ -97,9 +97,7 @@ func reset(c *Call) resp.Value {
 	s := c.Sess
 	s.endMulti()
 	s.stopTracking()
-	for kind := range subKinds {
-		s.unsubscribeAll(kind)
-	}
+	s.endSubscriptions()
 	s.db, s.proto, s.name = 0, 2, ""
 	s.setDefaultUser()
 	s.replyOff, s.skipReply = false, 0

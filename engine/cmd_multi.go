@@ -135,10 +135,8 @@ type watcher struct {
 }
 
 func (s *Session) watch(k watchKey, expired bool) {
-	for _, w := range s.watched {
-		if w.key == k {
-			return
-		}
+	if slices.ContainsFunc(s.core.watchers[k], func(w *watcher) bool { return w.session == s }) {
+		return
 	}
 	k.key = strings.Clone(k.key)
 	s.nameBytes += nameSize(k.key)

@@ -133,7 +133,7 @@ func (c *Call) activeChannels(kind subKind) resp.Value {
 		return c.subcommandSyntax()
 	}
 	out := []resp.Value{}
-	for _, name := range c.subs[kind].names {
+	for name := range c.subs[kind].names.all() {
 		if len(c.Args) == 2 || globMatch(c.Args[2], name, false) {
 			out = append(out, resp.Bulk(name))
 		}
@@ -156,7 +156,7 @@ func (c *Call) countSubscribers(kind subKind) resp.Value {
 }
 
 // pubsubNumpat: PUBSUB NUMPAT
-func pubsubNumpat(c *Call) resp.Value { return resp.Int(int64(len(c.subs[subPattern].names))) }
+func pubsubNumpat(c *Call) resp.Value { return resp.Int(int64(c.subs[subPattern].names.len())) }
 
 // pubsubHelp: PUBSUB HELP
 func pubsubHelp(*Call) resp.Value {

@@ -29,7 +29,7 @@ type core struct {
 	cfg          Config
 	table        *table
 	acl          accessControl
-	recent       [64]lookedUp    // by a hash of the name
+	recent       [32]lookedUp    // by a hash of the name
 	commandStats []*commandStats // by Spec.id; nil for what was not called yet
 	set          *settings
 	dbs          []*store.DB
@@ -126,18 +126,15 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{}
 	e.changed = sync.NewCond(&e.mu)
 	co := &e.core
-	*co = core{engine: e, cfg: cfg, clock: cfg.Clock, sessions: map[uint64]*Session{},
-		watchers: map[watchKey][]*watcher{}, activeExpire: true}
+	co.engine, co.cfg, co.clock, co.activeExpire = e, cfg, cfg.Clock, true
+	co.sessions, co.watchers = map[uint64]*Session{}, map[watchKey][]*watcher{}
 	co.stats.errorCodes = map[string]int64{}
 	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
 	co.table = sharedTable()
 	co.commandStats = make([]*commandStats, co.table.rows)
 	co.set = newSettings(co)
 	co.limits = *store.DefaultLimits()
-	co.dbs = make([]*store.DB, cfg.Databases)
-	for i := range co.dbs {
-		co.dbs[i] = store.NewDB(&co.limits)
-	}
+	co.dbs = store.NewDBs(cfg.Databases, &co.limits)
 	if err := co.initUsers(); err != nil {
 		return nil, err
 	}

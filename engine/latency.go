@@ -6,9 +6,14 @@ import "math/bits"
 // every number has a bucket of its own, above that eight share each power of two.
 type latencyHistogram struct {
 	total  int64
-	counts [256]int64
-	levels [latencyLevels]int64 // the same by powers of two, as LATENCY HISTOGRAM shows them
+	counts [16]*[latencyPart]int64 // of 256 buckets; most commands need few of them
+	levels [latencyLevels]int64    // the same by powers of two, as LATENCY HISTOGRAM shows them
 }
+
+const (
+	latencyPart    = 16
+	latencyBuckets = 256
+)
 
 // latencyLevels is how many powers of two there are up to a second, where the server's
 // histogram ends.
@@ -20,12 +25,21 @@ func latencyLevelTop(level int) int64 { return (1032<<level - 1) / 1000 }
 
 func (h *latencyHistogram) add(usec int64) {
 	h.total++
-	h.counts[latencyBucket(usec)]++
+	h.count(latencyBucket(usec))
 	level := 0
 	for level < latencyLevels-1 && usec > latencyLevelTop(level) {
 		level++
 	}
 	h.levels[level]++
+}
+
+// count counts one more in a bucket.
+func (h *latencyHistogram) count(bucket int) {
+	part := &h.counts[bucket/latencyPart]
+	if *part == nil {
+		*part = new([latencyPart]int64)
+	}
+	(*part)[bucket%latencyPart]++
 }
 
 // latencyBucket is the bucket for a time.
@@ -34,7 +48,7 @@ func latencyBucket(usec int64) int {
 		return int(usec)
 	}
 	shift := bits.Len64(uint64(usec)) - 4 // usec>>shift is 8 to 15
-	return min(8*shift+int(usec>>shift), len(latencyHistogram{}.counts)-1)
+	return min(8*shift+int(usec>>shift), latencyBuckets-1)
 }
 
 // latencyBucketTop is the longest time in a bucket.
@@ -49,9 +63,14 @@ func latencyBucketTop(i int) int64 {
 // percentile is the time in microseconds that p percent of the commands took at most.
 func (h *latencyHistogram) percentile(p float64) float64 {
 	left := int64(p / 100 * float64(h.total))
-	for i, n := range h.counts {
-		if left -= n; left <= 0 && n > 0 {
-			return float64(latencyBucketTop(i))
+	for i, part := range h.counts {
+		if part == nil {
+			continue
+		}
+		for k, n := range part {
+			if left -= n; left <= 0 && n > 0 {
+				return float64(latencyBucketTop(i*latencyPart + k))
+			}
 		}
 	}
 	return 0

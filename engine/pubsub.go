@@ -26,16 +26,14 @@ var (
 // subscriptions are those of one kind, of all clients.
 type subscriptions struct {
 	byName map[string][]*Session // in the order in which they subscribed
-	names  []string              // in the order of their first subscription
+	names  nameSet               // in the order of their first subscription
 }
 
 func (u *subscriptions) add(name string, s *Session) {
 	if u.byName == nil {
 		u.byName = map[string][]*Session{}
 	}
-	if u.byName[name] == nil {
-		u.names = append(u.names, name)
-	}
+	u.names.add(name)
 	u.byName[name] = append(u.byName[name], s)
 }
 
@@ -47,16 +45,14 @@ func (u *subscriptions) remove(name string, s *Session) {
 		return
 	}
 	delete(u.byName, name)
-	i = slices.Index(u.names, name)
-	u.names = slices.Delete(u.names, i, i+1)
+	u.names.remove(name)
 }
 
 // subscribe adds one subscription and returns its confirmation, which comes also
 // when it is there already.
 func (s *Session) subscribe(kind subKind, name string) resp.Value {
 	name = strings.Clone(name)
-	if !slices.Contains(s.subs[kind], name) {
-		s.subs[kind] = append(s.subs[kind], name)
+	if s.subs[kind].add(name) {
 		s.nameBytes += nameSize(name)
 		s.core.subs[kind].add(name, s)
 	}
@@ -66,8 +62,7 @@ func (s *Session) subscribe(kind subKind, name string) resp.Value {
 // unsubscribe ends one subscription and returns the confirmation, which comes also
 // when there is none.
 func (s *Session) unsubscribe(kind subKind, name string) resp.Value {
-	if i := slices.Index(s.subs[kind], name); i >= 0 {
-		s.subs[kind] = slices.Delete(s.subs[kind], i, i+1)
+	if s.subs[kind].remove(name) {
 		s.nameBytes -= nameSize(name)
 		s.core.subs[kind].remove(name, s)
 	}
@@ -76,35 +71,44 @@ func (s *Session) unsubscribe(kind subKind, name string) resp.Value {
 
 // unsubscribeAll ends all subscriptions of a kind and returns the confirmations, at least one.
 func (s *Session) unsubscribeAll(kind subKind) []resp.Value {
-	if len(s.subs[kind]) == 0 {
+	if s.subs[kind].len() == 0 {
 		return []resp.Value{s.confirmation(unsubscribeWord[kind], resp.Null, kind)}
 	}
 	var out []resp.Value
-	for _, name := range slices.Clone(s.subs[kind]) {
+	for _, name := range slices.Collect(s.subs[kind].all()) {
 		out = append(out, s.unsubscribe(kind, name))
 	}
 	return out
 }
 
+// endSubscriptions ends all of them without a word.
+func (s *Session) endSubscriptions() {
+	for kind := range subKinds {
+		if s.subs[kind].len() > 0 {
+			s.unsubscribeAll(kind)
+		}
+	}
+}
+
 // confirmation tells the client of a change and how many subscriptions it has now:
 // shard channels count apart from the others.
 func (s *Session) confirmation(word string, name resp.Value, kind subKind) resp.Value {
-	n := len(s.subs[subChannel]) + len(s.subs[subPattern])
+	n := s.subs[subChannel].len() + s.subs[subPattern].len()
 	if kind == subShard {
-		n = len(s.subs[subShard])
+		n = s.subs[subShard].len()
 	}
 	return resp.Push(resp.Bulk(word), name, resp.Int(int64(n)))
 }
 
 // subscribed reports whether the client is in the mode that subscriptions bring.
 func (s *Session) subscribed() bool {
-	return len(s.subs[subChannel])+len(s.subs[subPattern])+len(s.subs[subShard]) > 0
+	return s.subs[subChannel].len()+s.subs[subPattern].len()+s.subs[subShard].len() > 0
 }
 
 // publish delivers a message and returns how many it went to.
 func (co *core) publish(channel, message string) int64 {
 	n := co.publishTo(subChannel, channel, resp.Push(resp.Bulk("message"), resp.Bulk(channel), resp.Bulk(message)))
-	for _, pattern := range co.subs[subPattern].names {
+	for pattern := range co.subs[subPattern].names.all() {
 		if globMatch(pattern, channel, false) {
 			n += co.publishTo(subPattern, pattern, resp.Push(resp.Bulk("pmessage"), resp.Bulk(pattern), resp.Bulk(channel), resp.Bulk(message)))
 		}

@@ -43,8 +43,8 @@ type Session struct {
 	written   int64    // offset of the stream up to which the client's own changes are in it
 	retrying  bool     // the command under way was postponed once
 
-	subs  [subKinds][]string // in the order of subscription
-	after []resp.Value       // pushed while its own command runs, delivered behind the reply
+	subs  [subKinds]nameSet
+	after []resp.Value // pushed while its own command runs, delivered behind the reply
 
 	held    *held // the reply of a command that waits; no further command runs meanwhile
 	multi   *transaction
@@ -207,9 +207,7 @@ func (s *Session) drop() {
 	s.gone = true
 	s.unwatch()
 	s.stopTracking()
-	for kind := range subKinds {
-		s.unsubscribeAll(kind)
-	}
+	s.endSubscriptions()
 	if s.held != nil {
 		s.endHold()
 	}

@@ -209,20 +209,28 @@ func (s *Session) invalidateKeys(keys resp.Value) {
 	}
 }
 
-// trackPrefix makes a client one that is told of all changes to keys with a prefix.
-func (co *core) trackPrefix(s *Session, prefix string) {
+// trackPrefixes makes a client one that is told of all changes to keys with the prefixes,
+// none of which is there twice.
+func (co *core) trackPrefixes(s *Session, prefixes []string) {
 	t := &co.tracking
-	i, found := slices.BinarySearchFunc(t.prefixes, prefix, func(p *trackedPrefix, prefix string) int { return cmp.Compare(p.prefix, prefix) })
-	if !found {
-		t.prefixes = slices.Insert(t.prefixes, i, &trackedPrefix{prefix: strings.Clone(prefix)})
+	known := t.prefixes
+	for _, prefix := range prefixes {
+		var p *trackedPrefix
+		i, found := slices.BinarySearchFunc(known, prefix, func(p *trackedPrefix, prefix string) int { return cmp.Compare(p.prefix, prefix) })
+		if found {
+			p = known[i]
+		} else {
+			p = &trackedPrefix{prefix: strings.Clone(prefix)}
+			t.prefixes = append(t.prefixes, p)
+		}
+		if slices.Contains(p.clients, s) {
+			continue
+		}
+		p.clients = append(p.clients, s)
+		s.track.prefixes = append(s.track.prefixes, p.prefix)
+		s.nameBytes += nameSize(p.prefix)
 	}
-	p := t.prefixes[i]
-	if slices.Contains(p.clients, s) {
-		return
-	}
-	p.clients = append(p.clients, s)
-	s.track.prefixes = append(s.track.prefixes, p.prefix)
-	s.nameBytes += nameSize(p.prefix)
+	slices.SortFunc(t.prefixes, func(a, b *trackedPrefix) int { return cmp.Compare(a.prefix, b.prefix) })
 	slices.Sort(s.track.prefixes)
 }
 

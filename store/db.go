@@ -39,7 +39,18 @@ type place struct {
 func (a keyed) compare(b keyed) int { return strings.Compare(a.key, b.key) }
 
 // NewDB returns an empty keyspace. The limits stay the caller's and may be changed.
-func NewDB(l *Limits) *DB { return &DB{l: l, own: new(owner), epoch: 1} }
+func NewDB(l *Limits) *DB { return NewDBs(1, l)[0] }
+
+// NewDBs returns n empty keyspaces. It allocates three times however many they are: a test
+// may make a server for each of its cases.
+func NewDBs(n int, l *Limits) []*DB {
+	all, owners, dbs := make([]*DB, n), make([]owner, n), make([]DB, n)
+	for i := range all {
+		dbs[i] = DB{l: l, own: &owners[i], epoch: 1}
+		all[i] = &dbs[i]
+	}
+	return all
+}
 
 // Limits returns the thresholds that the keyspace was made with.
 func (db *DB) Limits() *Limits { return db.l }
