@@ -95,7 +95,7 @@ type slotRange struct {
 
 // ranges are the runs of slots that have a node, in order.
 func (cl *cluster) ranges() (out []slotRange) {
-	for slot, owner := range cl.owner {
+	for slot, owner := range &cl.owner { // not a copy on the stack
 		switch n := len(out); {
 		case owner == nil:
 		case n > 0 && out[n-1].last == slot-1 && out[n-1].owner == owner:

@@ -150,7 +150,7 @@ func (co *core) clusterNews() *clusterNews {
 	cl.changed = false
 	cl.version++
 	news := &clusterNews{node: *cl.self, epoch: cl.epoch, version: cl.version, owns: make([]bool, slotCount)}
-	for slot, owner := range cl.owner {
+	for slot, owner := range &cl.owner { // not a copy on the stack
 		news.owns[slot] = owner == cl.self
 	}
 	for _, n := range cl.nodes {
@@ -193,6 +193,9 @@ func (l *clusterLink) replace(old, e *Engine) {
 
 // spreadNews tells the others what has changed.
 func (e *Engine) spreadNews() {
+	if e.core.cluster == nil {
+		return
+	}
 	if news := e.core.clusterNews(); news != nil {
 		e.core.cluster.link.tell(e, func(other *core) { other.learn(news) })
 	}

@@ -230,7 +230,7 @@ func clusterForget(c *Call) resp.Value {
 	case cl.self:
 		return resp.Err("ERR I tried hard but I can't forget myself...")
 	}
-	for slot, owner := range cl.owner {
+	for slot, owner := range &cl.owner { // not a copy on the stack
 		if owner == n {
 			cl.assign(slot, nil)
 		}

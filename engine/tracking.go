@@ -146,6 +146,9 @@ func (p *trackedPrefix) change(key string, by *Session) {
 // endTracking tells, at the end of a turn, of the keys with prefixes that changed in it,
 // and brings the table to its limit.
 func (co *core) endTracking() {
+	if co.tracking.clients == 0 && len(co.tracking.names) == 0 {
+		return
+	}
 	co.trimTracked()
 	for _, p := range co.tracking.prefixes {
 		if len(p.changed) == 0 {
