@@ -146,10 +146,14 @@ func (p *trackedPrefix) change(key string, by *Session) {
 // endTracking tells, at the end of a turn, of the keys with prefixes that changed in it,
 // and brings the table to its limit.
 func (co *core) endTracking() {
-	if co.tracking.clients == 0 && len(co.tracking.names) == 0 {
-		return
+	if co.tracking.clients > 0 || len(co.tracking.names) > 0 {
+		co.trimTracked()
+		co.tellPrefixes()
 	}
-	co.trimTracked()
+}
+
+// tellPrefixes tells of the keys with prefixes that changed.
+func (co *core) tellPrefixes() {
 	for _, p := range co.tracking.prefixes {
 		if len(p.changed) == 0 {
 			continue
