@@ -38,6 +38,10 @@ type Config struct {
 	// TLS makes Addr speak TLS only; nil means plain TCP. SelfSigned makes one for
 	// tests. Socket and Dial stay plain. With Cluster MIGRATE speaks TLS too, as with tls-cluster.
 	TLS *tls.Config
+	// OwnThread makes the server wait for its sockets on a thread of its own, on Linux and
+	// without TLS. Clients in other processes are served sooner then, and those in this one
+	// several times later. The command of this module sets it.
+	OwnThread bool
 	// Clock is the server's time: Real() or Manual(start). nil means Real().
 	Clock engine.Clock
 	// Seed feeds the server's only source of randomness. The same seed and the

@@ -49,7 +49,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.engine, s.wire = e, resp.NewServer(e)
-	s.wire.OnPanic = e.ReportPanic
+	s.wire.OnPanic, s.wire.OwnThread = e.ReportPanic, cfg.OwnThread
 	go s.wire.Serve(s.mem) // ends with Close, which waits for it
 	return s, nil
 }

@@ -54,7 +54,7 @@ func (s *Server) socketLoop() *loop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sockets == nil && !s.closed {
-		if p, err := newPoller(); err == nil {
+		if p, err := newPoller(s.OwnThread); err == nil {
 			s.sockets = newLoop(s, p)
 		}
 	}

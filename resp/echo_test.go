@@ -130,8 +130,9 @@ func (h *echoHandler) pushAll(text string) {
 
 // transport is a way to reach a server.
 type transport struct {
-	name   string
-	listen func(t *testing.T) (ln net.Listener, dial func() (net.Conn, error))
+	name      string
+	listen    func(t *testing.T) (ln net.Listener, dial func() (net.Conn, error))
+	ownThread bool
 }
 
 func listenNet(network, addr string) func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
@@ -157,16 +158,18 @@ func (w wrappedListener) Accept() (net.Conn, error) {
 }
 
 var transports = []transport{
-	{"tcp", listenNet("tcp", "127.0.0.1:0")},
-	{"unix", listenNet("unix", "")},
-	{"memory", func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
+	{name: "tcp", listen: listenNet("tcp", "127.0.0.1:0")},
+	{name: "unix", listen: listenNet("unix", "")},
+	{name: "memory", listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
 		ln := NewListener()
 		return ln, ln.Dial
 	}},
-	{"wrapped", func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
+	{name: "wrapped", listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
 		ln, dial := listenNet("tcp", "127.0.0.1:0")(t)
 		return wrappedListener{ln}, dial
 	}},
+	{name: "tcp, own thread", listen: listenNet("tcp", "127.0.0.1:0"), ownThread: true},
+	{name: "unix, own thread", listen: listenNet("unix", ""), ownThread: true},
 }
 
 // testServer is a running server and what its end is checked against.
@@ -186,6 +189,7 @@ func overTransports(t *testing.T, h func() *echoHandler, f func(t *testing.T, s 
 			ln, dial := tr.listen(t)
 			s := &testServer{t: t, h: h(), dial: dial}
 			s.Server = NewServer(s.h)
+			s.OwnThread = tr.ownThread
 			served := make(chan error, 1)
 			go func() { served <- s.Serve(ln) }()
 			f(t, s)

@@ -33,7 +33,7 @@ func waitHungUp(c *Conn) {
 
 func TestHungUp(t *testing.T) {
 	tlsOver := func(tr transport) transport {
-		return transport{"tls over " + tr.name, func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
+		return transport{name: "tls over " + tr.name, listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
 			ln, dial := tr.listen(t)
 			return tls.NewListener(ln, &tls.Config{}), dial
 		}}

@@ -9,12 +9,23 @@ import (
 
 func TestKeepAlive(t *testing.T) {
 	_, server := acceptedPair(t, transports[0])
-	option := func(level, name int) (value int) {
-		raw, err := server.nc.(*net.TCPConn).SyscallConn()
-		if err != nil {
-			t.Fatal(err)
-		}
+	raw, err := server.nc.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKeepAlive(t, server, func(level, name int) (value int, err error) {
 		raw.Control(func(fd uintptr) { value, err = syscall.GetsockoptInt(int(fd), level, name) })
+		return value, err
+	})
+	_, memory := acceptedPair(t, transports[2])
+	memory.KeepAlive(time.Minute) // nothing to probe
+}
+
+// wantKeepAlive sets and clears it; get reads a socket option.
+func wantKeepAlive(t *testing.T, server *Conn, get func(level, name int) (int, error)) {
+	t.Helper()
+	option := func(level, name int) int {
+		value, err := get(level, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,6 +41,4 @@ func TestKeepAlive(t *testing.T) {
 	if on := option(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE); on != 0 {
 		t.Error("not off")
 	}
-	_, memory := acceptedPair(t, transports[2])
-	memory.KeepAlive(time.Minute) // nothing to probe
 }

@@ -10,38 +10,35 @@ import (
 // epoll is a poller of sockets. The kernel lists them in the order in which their input
 // arrived.
 //
-// It waits in the kernel, where it takes a thread but is awake at once. If nothing comes for
-// a while it waits as goroutines do, without a thread: it is a descriptor that can be polled
-// as well.
+// It waits as goroutines do, for it is itself a descriptor that the runtime can wait for:
+// then a client in this process and the server take turns without the kernel. Or it waits in
+// the kernel, on a thread of its own: then a client in another process wakes it and nothing
+// else of the runtime. Either way is five times as fast as the other where it belongs.
 type epoll struct {
 	fd           int
 	wakeR, wakeW int      // a pipe
-	parked       *os.File // another epoll, which knows of this one while the runtime waits for it
-	parkedRaw    syscall.RawConn
+	file         *os.File // fd, where the runtime waits for it; else nil
+	raw          syscall.RawConn
 	events       [64]syscall.EpollEvent
 	n            int
-	look         func(fd uintptr) bool
+	wait         bool
+	onRead       func(fd uintptr) bool
 }
 
-const (
-	wakeID = 0 // the pipe's; connections have positive ids, listeners negative ones
-
-	// idleMillis is how long a loop keeps its thread when nothing comes.
-	idleMillis = 10
-)
+const wakeID = 0 // the pipe's; connections have positive ids, listeners negative ones
 
 // newPoller returns an error if the system has none to give.
-func newPoller() (*epoll, error) {
+func newPoller(ownThread bool) (*epoll, error) {
 	p := &epoll{fd: -1, wakeR: -1, wakeW: -1}
-	if err := p.open(); err != nil {
+	p.onRead = func(uintptr) bool { return p.poll() || !p.wait }
+	if err := p.open(ownThread); err != nil {
 		p.close()
 		return nil, err
 	}
-	p.look = func(uintptr) bool { return p.poll() }
 	return p, nil
 }
 
-func (p *epoll) open() (err error) {
+func (p *epoll) open(ownThread bool) (err error) {
 	if p.fd, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
@@ -50,17 +47,13 @@ func (p *epoll) open() (err error) {
 		return err
 	}
 	p.wakeR, p.wakeW = pipe[0], pipe[1]
-	if err = p.control(syscall.EPOLL_CTL_ADD, p.wakeR, syscall.EPOLLIN, wakeID); err != nil {
+	if err = p.control(syscall.EPOLL_CTL_ADD, p.wakeR, syscall.EPOLLIN, wakeID); err != nil || ownThread {
 		return err
 	}
-	outer, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err != nil {
-		return err
-	}
-	syscall.SetNonblock(outer, true) // tells os.NewFile that it can be waited for
-	p.parked = os.NewFile(uintptr(outer), "epoll")
-	if p.parkedRaw, err = p.parked.SyscallConn(); err == nil {
-		err = p.parked.SetReadDeadline(time.Time{}) // fails where the runtime can't wait for it
+	syscall.SetNonblock(p.fd, true) // tells os.NewFile that it can be waited for
+	p.file = os.NewFile(uintptr(p.fd), "epoll")
+	if p.raw, err = p.file.SyscallConn(); err == nil {
+		err = p.file.SetReadDeadline(time.Time{}) // fails where the runtime can't wait for it
 	}
 	return err
 }
@@ -89,8 +82,13 @@ func (p *epoll) watch(c *Conn, on bool) {
 func (p *epoll) remove(c *Conn) { p.control(syscall.EPOLL_CTL_DEL, c.io.(*socket).fd, 0, 0) }
 
 func (p *epoll) ready(list []arrival, wait bool) []arrival {
-	if !p.poll() && wait && !p.sleep() {
-		p.park()
+	p.wait = wait
+	switch {
+	case p.file != nil:
+		p.raw.Read(p.onRead)
+	case !p.poll() && wait:
+		n, _ := syscall.EpollWait(p.fd, p.events[:], -1)
+		p.n = max(n, 0)
 	}
 	for _, e := range p.events[:p.n] {
 		if e.Fd == wakeID {
@@ -112,34 +110,16 @@ func (p *epoll) poll() bool {
 	return p.n > 0
 }
 
-// sleep waits for a while.
-func (p *epoll) sleep() bool {
-	n, _ := syscall.EpollWait(p.fd, p.events[:], idleMillis)
-	p.n = max(n, 0)
-	return p.n > 0
-}
-
-// park waits as long as it takes.
-func (p *epoll) park() {
-	outer := func(op int) {
-		p.parkedRaw.Control(func(fd uintptr) {
-			syscall.EpollCtl(int(fd), op, p.fd, &syscall.EpollEvent{Events: syscall.EPOLLIN})
-		})
-	}
-	outer(syscall.EPOLL_CTL_ADD)
-	p.parkedRaw.Read(p.look)
-	outer(syscall.EPOLL_CTL_DEL)
-}
-
 func (p *epoll) wake() { syscall.Write(p.wakeW, []byte{0}) } // a full pipe wakes as well
 
 func (p *epoll) close() {
+	if p.file != nil {
+		p.file.Close() // and fd
+		p.fd = -1
+	}
 	for _, fd := range []int{p.fd, p.wakeR, p.wakeW} {
 		if fd >= 0 {
 			syscall.Close(fd)
 		}
-	}
-	if p.parked != nil {
-		p.parked.Close()
 	}
 }

@@ -48,6 +48,11 @@ type Server struct {
 	// connection concerned is closed either way.
 	OnPanic func(v any, stack []byte)
 
+	// OwnThread, to be set before the first connection, gives the loop that serves sockets a
+	// thread of its own where there is such a loop. For clients in other processes that is
+	// quicker; for those in this one it is much slower.
+	OwnThread bool
+
 	handler    Handler
 	maxPending int64         // bytes of unwritten output that drop a connection
 	done       chan struct{} // closed by Close

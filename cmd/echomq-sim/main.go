@@ -134,6 +134,7 @@ func (s servers) done() <-chan struct{} {
 
 // parse reads the command line; a code of 0 or more means that run is over.
 func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
+	o.cfg.OwnThread = true
 	fs := flag.NewFlagSet("echomq-sim", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.Usage = func() { usage(fs) }
