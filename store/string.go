@@ -87,10 +87,14 @@ func (o *Object) SetStr(s string) {
 // SetStrPlain sets the string as INCRBYFLOAT does: never encoded as "int".
 func (o *Object) SetStrPlain(s string) {
 	v := o.str()
-	v.buf, v.enc = []byte(s), encEmbstr
-	if len(s) > embstrMax {
+	if v.enc = encEmbstr; len(s) > embstrMax {
 		v.enc = encRaw
 	}
+	if room := cap(v.buf); !v.shared.Load() && len(s) <= room && room <= len(s)+len(s)/4+16 {
+		v.buf = append(v.buf[:0], s...)
+		return
+	}
+	v.buf = []byte(s)
 	v.shared.Store(false)
 }
 
