@@ -48,9 +48,28 @@ func (s *Session) write(v *resp.Value) {
 	if s.softEnd != nil {
 		s.checkOutput() // so that it is noticed that the client has caught up meanwhile
 	}
+	size := v.TextSize()
+	if s.conn != nil && s.neverFits(size) {
+		s.overflow()
+		return
+	}
+	if size > largeReply {
+		s.out = slices.Grow(s.out, size+size/16)
+	}
 	s.out = resp.Append(s.out, v, s.proto)
 	s.checkOutput()
 	s.countMemory()
+}
+
+// largeReply is the size in bytes from which on room is made for a reply before it is encoded.
+const largeReply = 1 << 20
+
+// neverFits reports whether so much more output would be too much in any case. Replies can
+// name the same long string a thousand times: they must not be encoded to find that out.
+func (s *Session) neverFits(size int) bool {
+	unsent := s.unsent() + size
+	hard := s.outputLimit().hard
+	return unsent > resp.MaxPending || hard != 0 && unsent > replyBlock && uint64(unsent) > hard
 }
 
 // unsent is the number of bytes that wait to be written.

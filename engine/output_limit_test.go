@@ -218,3 +218,28 @@ func TestReplyOverTheOutputLimit(t *testing.T) {
 	}
 	s.dial().do(":1", "STRLEN", "k")
 }
+
+// A reply can name a long string many times. It is not encoded to find out that it is too
+// large: the process would end.
+func TestReplyThatNeverFits(t *testing.T) {
+	e, log := newLoggedEngine(t)
+	s := serveTest(t, e)
+	e.Do("SETRANGE", "k", "100000000", "x") // 100 MB
+	keys := strings.Fields(strings.Repeat("k ", 1000))
+	for i, cmd := range [][]string{
+		append([]string{"MGET"}, keys...),
+		{"EVAL", "local v, t = redis.call('GET', KEYS[1]), {} for i = 1, 1000 do t[i] = {v} end return t", "1", "k"},
+	} {
+		c := s.dial()
+		c.send(cmd...)
+		if _, err := c.nc.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("%s: %v", cmd[0], err)
+		}
+		if n := log.with("overcoming of output buffer limits"); n != i+1 {
+			t.Errorf("%s: %d lines in the log", cmd[0], n)
+		}
+	}
+	c := s.dial()
+	c.send("STRLEN", "k")
+	c.want(":100000001")
+}

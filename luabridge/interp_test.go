@@ -121,6 +121,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		"return ('x'):rep(2^31 - 1)",
 		"return ('x'):rep(2^30)",
 		"return string.rep('x', 1e10)",
+		"local s = ('x'):rep(1e6) redis.log(3, s, s, s, s, s, s)",
 		"redis.call('set', 'k', string.rep('x', 1e10))",
 		"local t = {} for i = 1, 1e4 do t[i] = ('x'):rep(1e4) end return table.concat(t, t[1])",
 		"return ('x'):rep(1e5):gsub('x', ('y'):rep(1e5))",

@@ -187,6 +187,7 @@ func (v *vm) redisLog(L *lua.LState) int {
 		if i > 2 {
 			line = append(line, ' ')
 		}
+		v.grow(len(line) + len(s))
 		line = append(line, s...)
 	}
 	v.host.Log(level, string(line))

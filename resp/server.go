@@ -54,7 +54,7 @@ type Server struct {
 	OwnThread bool
 
 	handler    Handler
-	maxPending int64         // bytes of unwritten output that drop a connection
+	maxPending int64         // MaxPending, but in tests
 	done       chan struct{} // closed by Close
 	running    sync.WaitGroup
 
@@ -69,11 +69,15 @@ type Server struct {
 	memory    *loop    // serves all connections in memory, likewise
 }
 
+// MaxPending is how many bytes of output may wait for a peer to take them. One that lets more
+// wait is dropped.
+const MaxPending = 1 << 30
+
 // NewServer returns a server whose connections are opened by h.
 func NewServer(h Handler) *Server {
 	return &Server{
 		handler:    h,
-		maxPending: 1 << 30,
+		maxPending: MaxPending,
 		done:       make(chan struct{}),
 		listeners:  map[net.Listener]struct{}{},
 		conns:      map[*Conn]struct{}{},

@@ -117,6 +117,16 @@ func Strings(ss ...string) Value {
 // Num is the number of a KindDouble value.
 func (v Value) Num() float64 { return math.Float64frombits(uint64(v.Int)) }
 
+// TextSize is the number of bytes that all texts in v have, elements included. The encoded
+// value has more.
+func (v *Value) TextSize() int {
+	n := len(v.Str)
+	for i := range v.Elems {
+		n += v.Elems[i].TextSize()
+	}
+	return n
+}
+
 // IsErr reports whether v is an error reply.
 func (v Value) IsErr() bool { return v.Kind == KindErr }
 
