@@ -92,7 +92,9 @@ func TestBenchReport(t *testing.T) {
 		t.Skip("takes minutes and a quiet machine: go test -run TestBenchReport -v -timeout 30m . -args -bench.report")
 	}
 	r := &report{t: t, binary: filepath.Join(t.TempDir(), "echomq-sim")}
-	if out, err := exec.Command("go", "build", "-o", r.binary, "./cmd/echomq-sim").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", r.binary, "./cmd/echomq-sim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the README installs it
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	only := regexp.MustCompile(*benchOnly)
