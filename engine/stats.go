@@ -93,7 +93,7 @@ func (co *core) moment() moment {
 // command the engine's time moves on.
 func (co *core) since(m moment) int64 {
 	if co.depth == 0 {
-		co.tick()
+		co.tickOn()
 		return max(co.now-m.at, 0) + co.slept - m.slept
 	}
 	return max(co.clock.micros()-m.at, 0) + co.slept - m.slept

@@ -181,6 +181,11 @@ func (r *CommandReader) check() (whole bool, err error) {
 // multibulkHeader reads "*n". Requests of no or a negative number of arguments
 // are complete with it.
 func (r *CommandReader) multibulkHeader() (ok bool, err error) {
+	if n, size := shortHeader(r.buf[r.pos:], '*'); size > 0 && n <= maxUnauthArgs {
+		r.endHeader(size)
+		r.multi = n
+		return true, nil
+	}
 	line, ok := r.line()
 	if !ok {
 		return false, r.lineTooLong("too big mbulk count string")
@@ -202,6 +207,11 @@ func (r *CommandReader) multibulkHeader() (ok bool, err error) {
 }
 
 func (r *CommandReader) bulkHeader() (ok bool, err error) {
+	if n, size := shortHeader(r.buf[r.pos:], '$'); size > 0 && int64(n) <= r.limits.maxBulk() {
+		r.endHeader(size)
+		r.due = n + 2
+		return true, nil
+	}
 	line, ok := r.line()
 	if !ok {
 		return false, r.lineTooLong("too big bulk count string")
@@ -219,6 +229,31 @@ func (r *CommandReader) bulkHeader() (ok bool, err error) {
 	r.pos += len(line) + 2
 	r.due = int(n) + 2
 	return true, nil
+}
+
+// shortHeader reads a header of one to three digits that does not begin with 0, as almost
+// all are. A size of 0 means that it is another one, or not all there.
+func shortHeader(b []byte, sign byte) (n, size int) {
+	if len(b) < 4 || b[0] != sign || b[1] == '0' {
+		return 0, 0
+	}
+	for i, c := range b[1:min(len(b)-1, 5)] {
+		switch {
+		case c >= '0' && c <= '9':
+			n = 10*n + int(c-'0')
+		case c == '\r' && i > 0:
+			return n, i + 3
+		default:
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// endHeader goes past a header of so many bytes. The last one may be any.
+func (r *CommandReader) endHeader(size int) {
+	r.pos += size
+	r.buf[r.pos-1] = '\n'
 }
 
 // line returns the header line at pos up to its CR, once the byte after that

@@ -321,3 +321,22 @@ func FuzzCommandReader(f *testing.F) {
 		}
 	})
 }
+
+func TestShortHeader(t *testing.T) {
+	for _, tt := range []struct {
+		in      string
+		n, size int
+	}{
+		{"$1\r\nx", 1, 4}, {"$12\r\n", 12, 5}, {"$999\rx", 999, 6}, {"$7\r\n", 7, 4},
+		{"$1234\r\n", 0, 0}, {"$0\r\n", 0, 0}, {"$01\r\n", 0, 0}, {"$\r\n\r\n", 0, 0}, {"$-1\r\n", 0, 0}, {"$+1\r\n", 0, 0},
+		{"$12\r", 0, 0}, {"$12", 0, 0}, {"$", 0, 0}, {"", 0, 0}, {"*1\r\n", 0, 0}, {"$1\n\r\n", 0, 0}, {"$1a\r\n", 0, 0},
+	} {
+		if n, size := shortHeader([]byte(tt.in), '$'); n != tt.n || size != tt.size {
+			t.Errorf("%q: %d, %d bytes", tt.in, n, size)
+		}
+		long, whole := parseLength([]byte(strings.TrimRight(strings.TrimPrefix(tt.in, "$"), "\r\nx")))
+		if tt.size > 0 && (!whole || long != int64(tt.n)) {
+			t.Errorf("%q: parseLength gives %d, %t", tt.in, long, whole)
+		}
+	}
+}

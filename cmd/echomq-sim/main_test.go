@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -194,5 +195,20 @@ func TestShutdown(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != tc.saved {
 			t.Errorf("%q: saved is %v", tc.words, err == nil)
 		}
+	}
+}
+
+// The collector's percentage is 200 while the heap is small, unless GOGC says otherwise.
+func TestTuneCollector(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(123))
+	t.Setenv("GOGC", "123")
+	tuneCollector()
+	if got := debug.SetGCPercent(123); got != 123 {
+		t.Errorf("%d with GOGC", got)
+	}
+	os.Unsetenv("GOGC")
+	tuneCollector()
+	if got := debug.SetGCPercent(123); got != smallPercent {
+		t.Errorf("%d, want %d", got, smallPercent)
 	}
 }
