@@ -37,9 +37,9 @@ type core struct {
 	rng          *rand.Rand
 
 	clock       Clock
-	now         int64 // Unix microseconds, fixed for one command, EXEC or script
-	ticked      tick  // when the clock was last asked for the time of day
-	startTime   int64 // Unix microseconds
+	now         int64        // Unix microseconds, fixed for one command, EXEC or script
+	ticked      clockReading // when the clock was last asked for the time of day
+	startTime   int64        // Unix microseconds
 	deadlines   deadlines
 	armed       int64  // what the clock was last asked to wake us for; 0 is nothing
 	reload      string // the RDB file of the last DEBUG RELOAD
@@ -222,15 +222,15 @@ func (co *core) endTurn() {
 // tick samples the clock. It is called once per execution unit.
 func (co *core) tick() {
 	co.now = co.clock.Now().UnixMicro()
-	co.ticked = tick{co.now, co.clock.micros()}
+	co.ticked = clockReading{co.now, co.clock.micros()}
 }
 
 // tickOn is tick for the next command of the same turn, at half the price: the time of day
 // goes on as differences do.
 func (co *core) tickOn() { co.now = co.ticked.now + co.clock.micros() - co.ticked.micros }
 
-// tick is one moment in both ways of telling the time.
-type tick struct{ now, micros int64 }
+// clockReading is one moment in both ways of telling the time.
+type clockReading struct{ now, micros int64 }
 
 // ms is the current command's time in Unix milliseconds.
 func (co *core) ms() int64 { return co.now / 1000 }

@@ -3,6 +3,7 @@ package resp
 import (
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 )
 
@@ -19,6 +20,9 @@ type acceptor struct {
 	raw    syscall.RawConn
 	id     int32 // negative
 	ended  chan error
+
+	mu   sync.Mutex
+	over bool // the loop may have ended, and its poller's descriptor be another's
 }
 
 // serveSockets accepts from a listener of sockets until that ends. It has not served if a
@@ -40,7 +44,7 @@ func (s *Server) serveSockets(ln net.Listener) (served bool, err error) {
 	a := &acceptor{server: s, loop: l, poll: l.poll.(*epoll), ln: ln, raw: raw, ended: make(chan error, 1)}
 	a.id = l.listen(a.accept)
 	a.watch(true)
-	defer l.listenNoMore(a.id)
+	defer a.end()
 	select {
 	case <-s.done:
 		return true, nil
@@ -49,7 +53,16 @@ func (s *Server) serveSockets(ln net.Listener) (served bool, err error) {
 	}
 }
 
-// socketLoop is the loop of all sockets, nil if there can't be one.
+// end lets the loop end.
+func (a *acceptor) end() {
+	a.mu.Lock()
+	a.over = true
+	a.mu.Unlock()
+	a.loop.listenNoMore(a.id)
+}
+
+// socketLoop is the loop of all sockets, nil if there can't be one. It will not end before
+// one listener more is through.
 func (s *Server) socketLoop() *loop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,6 +71,10 @@ func (s *Server) socketLoop() *loop {
 			s.sockets = newLoop(s, p)
 		}
 	}
+	if s.closed || s.sockets == nil {
+		return nil
+	}
+	s.sockets.expect()
 	return s.sockets
 }
 
@@ -66,6 +83,11 @@ func (a *acceptor) watch(on bool) {
 	op := syscall.EPOLL_CTL_DEL
 	if on {
 		op = syscall.EPOLL_CTL_ADD
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return
 	}
 	a.raw.Control(func(fd uintptr) { a.poll.control(op, int(fd), syscall.EPOLLIN, a.id) })
 }

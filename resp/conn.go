@@ -318,14 +318,14 @@ func (c *Conn) write() {
 	w, err := c.io.writer()
 	if err != nil {
 		c.Abort()
-	} else {
-		defer w.Close()
+		w = keptOpen{io.Discard}
 	}
 	for {
 		c.mu.Lock()
 		queue := c.queue
 		c.queue = nil
 		if len(queue) == 0 {
+			w.Close()
 			close(c.writing)
 			c.writing = nil
 			c.mu.Unlock()

@@ -25,7 +25,7 @@ type loop struct {
 	mu      sync.Mutex
 	posted  []*Conn          // to be served although the poller does not report them
 	asleep  bool             // the poller waits and must be woken
-	open    int              // connections that it serves or will serve
+	open    int              // connections that it serves or will serve, and listeners
 	accepts map[int32]func() // by the negative ids of listeners
 	lastLn  int32
 	closing bool // ends once there are none
@@ -74,7 +74,8 @@ func newLoop(s *Server, p poller) *loop {
 	return l
 }
 
-// expect makes the loop wait for a connection that will be started or dropped.
+// expect makes the loop wait for a connection that will be started or dropped, or for a
+// listener.
 func (l *loop) expect() {
 	l.mu.Lock()
 	l.open++
@@ -120,10 +121,12 @@ func (l *loop) listen(accept func()) int32 {
 	return l.lastLn
 }
 
+// listenNoMore ends what listen and expect began.
 func (l *loop) listenNoMore(id int32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.accepts, id)
+	l.change(func() {
+		delete(l.accepts, id)
+		l.open--
+	})
 }
 
 func (l *loop) acceptFrom(id int32) {
@@ -180,7 +183,9 @@ func (l *loop) rounds() {
 func (l *loop) sendHeld() {
 	for i, c := range l.held {
 		l.held[i] = nil
-		c.sendHeld()
+		if !c.inLoop.away.Load() { // else that was done before its turn began
+			c.sendHeld()
+		}
 	}
 	l.held = l.held[:0]
 }

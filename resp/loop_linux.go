@@ -11,9 +11,10 @@ import (
 // arrived.
 //
 // It waits as goroutines do, for it is itself a descriptor that the runtime can wait for:
-// then a client in this process and the server take turns without the kernel. Or it waits in
-// the kernel, on a thread of its own: then a client in another process wakes it and nothing
-// else of the runtime. Either way is five times as fast as the other where it belongs.
+// then a client in this process and the server take turns without sleeping, which is five
+// times as fast for a command at a time. Or it waits in the kernel, on a thread of its own:
+// then a client in another process wakes it and nothing else of the runtime; a command at a
+// time costs two thirds of the processor time so.
 type epoll struct {
 	fd           int
 	wakeR, wakeW int      // a pipe

@@ -125,6 +125,16 @@ func TestTurnThatTakesLong(t *testing.T) {
 				answered(t, long)
 			}
 		}
+		// More than one read, so that its turn follows another one of its own.
+		const many = 12_000
+		io.WriteString(long, strings.Repeat("a\r\n", many)+"LONG\r\n")
+		for range 20 {
+			roundTrip(t, other, "meanwhile")
+		}
+		h.hold <- struct{}{}
+		for range many + 1 {
+			answered(t, long)
+		}
 		hangsUp := dial()
 		io.WriteString(hangsUp, "LONG\r\n")
 		roundTrip(t, other, "meanwhile")
