@@ -92,29 +92,33 @@ func (a *acceptor) watch(on bool) {
 	a.raw.Control(func(fd uintptr) { a.poll.control(op, int(fd), syscall.EPOLLIN, a.id) })
 }
 
-// accept accepts what is there.
-func (a *acceptor) accept() {
+// accept accepts what is there. It is false if the loop was handed over meanwhile: then the
+// rest is reported to whoever has it.
+func (a *acceptor) accept() bool {
 	for range maxAccepts {
 		gone := a.server.goneSoFar()
 		fd, peer, err := a.next()
 		switch {
 		case err == nil:
-			a.loop.begin(a.server.open(newSocketConn(a.server, fd, peer, a.ln), true))
+			if !a.loop.begin(a.server.open(newSocketConn(a.server, fd, peer, a.ln), true)) {
+				return false
+			}
 		case err == syscall.EAGAIN:
-			return
+			return true
 		case err == syscall.EINTR || err == syscall.ECONNABORTED: // ours or the peer's, and over
 		case err == syscall.EMFILE || err == syscall.ENFILE:
 			a.watch(false)
 			if !a.server.whenRoom(gone, func() { a.watch(true) }) {
 				a.ended <- err
 			}
-			return
+			return true
 		default:
 			a.watch(false)
 			a.ended <- err
-			return
+			return true
 		}
 	}
+	return true
 }
 
 func (a *acceptor) next() (fd int, peer syscall.Sockaddr, err error) {

@@ -23,10 +23,10 @@ type loop struct {
 	held    []*Conn   // whose output is held back until all that arrived is served
 
 	mu      sync.Mutex
-	posted  []*Conn          // to be served although the poller does not report them
-	asleep  bool             // the poller waits and must be woken
-	open    int              // connections that it serves or will serve, and listeners
-	accepts map[int32]func() // by the negative ids of listeners
+	posted  []*Conn               // to be served although the poller does not report them
+	asleep  bool                  // the poller waits and must be woken
+	open    int                   // connections that it serves or will serve, and listeners
+	accepts map[int32]func() bool // by the negative ids of listeners
 	lastLn  int32
 	closing bool // ends once there are none
 }
@@ -68,7 +68,7 @@ type arrival struct {
 var errNoInput = errors.New("resp: no input")
 
 func newLoop(s *Server, p poller) *loop {
-	l := &loop{server: s, poll: p, conns: map[int32]*Conn{}, accepts: map[int32]func(){}}
+	l := &loop{server: s, poll: p, conns: map[int32]*Conn{}, accepts: map[int32]func() bool{}}
 	s.running.Add(1)
 	go l.run()
 	return l
@@ -96,24 +96,25 @@ func (l *loop) start(c *Conn) {
 	l.post(c)
 }
 
-// begin is start for a connection, if there is one, that the loop itself has accepted.
-func (l *loop) begin(c *Conn) {
+// begin is start for a connection, if there is one, that the loop itself has accepted. It is
+// false if the loop was handed over meanwhile, as in serve.
+func (l *loop) begin(c *Conn) bool {
 	if c == nil {
-		return
+		return true
 	}
 	if !c.served() {
 		c.start()
-		return
+		return true
 	}
 	l.mu.Lock()
 	c.inLoop.started = true
 	l.mu.Unlock()
-	l.serve(c, false, false)
+	return l.serve(c, false, false)
 }
 
 // listen returns the negative id under which the poller is to report a listener. Then the
-// loop calls accept.
-func (l *loop) listen(accept func()) int32 {
+// loop calls accept, which is false if the loop was handed over meanwhile.
+func (l *loop) listen(accept func() bool) int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lastLn--
@@ -129,13 +130,11 @@ func (l *loop) listenNoMore(id int32) {
 	})
 }
 
-func (l *loop) acceptFrom(id int32) {
+func (l *loop) acceptFrom(id int32) bool {
 	l.mu.Lock()
 	accept := l.accepts[id]
 	l.mu.Unlock()
-	if accept != nil {
-		accept()
-	}
+	return accept == nil || accept()
 }
 
 // post makes the loop serve c soon. It may be called from any goroutine; before start it
@@ -197,7 +196,9 @@ func (l *loop) serveArrived() bool {
 		a := l.arrived[0]
 		l.arrived = l.arrived[1:]
 		if a.id < 0 {
-			l.acceptFrom(a.id)
+			if !l.acceptFrom(a.id) {
+				return false
+			}
 		} else if c := l.conns[a.id]; c != nil && !l.serve(c, true, a.end) {
 			return false
 		}
