@@ -31,6 +31,12 @@ func waitHungUp(c *Conn) {
 	}
 }
 
+// waysToLeave are how a client hangs up.
+var waysToLeave = map[string]func(nc net.Conn) error{
+	"close":      net.Conn.Close,
+	"half close": func(nc net.Conn) error { return nc.(interface{ CloseWrite() error }).CloseWrite() },
+}
+
 func TestHungUp(t *testing.T) {
 	tlsOver := func(tr transport) transport {
 		return transport{name: "tls over " + tr.name, listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
@@ -39,12 +45,8 @@ func TestHungUp(t *testing.T) {
 		}}
 	}
 	kinds := append([]transport{tlsOver(transports[0]), tlsOver(transports[2])}, transports[:3]...)
-	leave := map[string]func(nc net.Conn) error{
-		"close":      net.Conn.Close,
-		"half close": func(nc net.Conn) error { return nc.(interface{ CloseWrite() error }).CloseWrite() },
-	}
 	for _, tr := range kinds {
-		for how, hangUp := range leave {
+		for how, hangUp := range waysToLeave {
 			t.Run(tr.name+"/"+how, func(t *testing.T) {
 				client, server := acceptedPair(t, tr)
 				if server.HungUp() {

@@ -53,10 +53,7 @@ func TestSocketAddresses(t *testing.T) {
 
 func TestSocketHungUp(t *testing.T) {
 	for _, tr := range transports[:2] {
-		for how, hangUp := range map[string]func(nc net.Conn) error{
-			"close":      net.Conn.Close,
-			"half close": func(nc net.Conn) error { return nc.(interface{ CloseWrite() error }).CloseWrite() },
-		} {
+		for how, hangUp := range waysToLeave {
 			t.Run(tr.name+"/"+how, func(t *testing.T) {
 				client, server := loopPair(t, tr)
 				io.WriteString(client, "PING\r\n")
