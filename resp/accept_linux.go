@@ -109,16 +109,25 @@ func (a *acceptor) accept() bool {
 		case err == syscall.EMFILE || err == syscall.ENFILE:
 			a.watch(false)
 			if !a.server.whenRoom(gone, func() { a.watch(true) }) {
-				a.ended <- err
+				a.tell(err)
 			}
 			return true
 		default:
 			a.watch(false)
-			a.ended <- err
+			a.tell(err)
 			return true
 		}
 	}
 	return true
+}
+
+// tell ends serveSockets, once. A listener that is closed can't be taken from the poller any
+// more, which may report it some times until its descriptor is gone.
+func (a *acceptor) tell(err error) {
+	select {
+	case a.ended <- err:
+	default:
+	}
 }
 
 func (a *acceptor) next() (fd int, peer syscall.Sockaddr, err error) {

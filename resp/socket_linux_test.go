@@ -93,6 +93,26 @@ func TestSocketKeepAlive(t *testing.T) {
 
 // While the process is out of descriptors nobody can come, but those who are there are
 // served; when one of them leaves it goes on.
+// TestAcceptReportedAgain: a listener being closed may be reported until its descriptor is
+// gone, while nobody waits for the acceptor's end any more.
+func TestAcceptReportedAgain(t *testing.T) {
+	ln, _ := transports[0].listen(t)
+	raw, err := ln.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	a := &acceptor{server: NewServer(newEcho()), raw: raw, ended: make(chan error, 1), over: true}
+	for range 3 {
+		if !a.accept() {
+			t.Fatal("the loop was handed over")
+		}
+	}
+	if err := <-a.ended; err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestAcceptWithoutDescriptors(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		srv := NewServer(newEcho())
