@@ -149,7 +149,8 @@ func (s *Server) Addr() string {
 	return s.ln.Addr().String()
 }
 
-// Dial connects in memory, without a socket.
+// Dial connects in memory, without a socket. A Write mostly returns when what it asked for
+// has been done and the reply can be read; what may last, or has to wait, goes on after it.
 func (s *Server) Dial() (net.Conn, error) {
 	c, err := s.mem.Dial()
 	if err != nil {

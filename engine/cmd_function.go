@@ -11,12 +11,12 @@ import (
 
 var functionCommands = []Spec{
 	{Name: "fcall", Arity: -3, Flags: NoScript | Stale | SkipMonitor | NoMandatoryKeys | MayReplicate,
-		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update).note("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")), run: fcall, slow: slowFunction,
+		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update).note("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")), run: fcall, pace: functionPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the function that is executed.",
 		Summary: "Invokes a function.",
 		Args:    `function numkeys:i key:k#0?* arg?*`},
 	{Name: "fcall_ro", Arity: -3, Flags: ReadOnly | NoScript | Stale | SkipMonitor | NoMandatoryKeys,
-		Keys: keys(keyNum(2, 0, 1, 1, RO|Access).note("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")), run: fcallRo, slow: slowFunction,
+		Keys: keys(keyNum(2, 0, 1, 1, RO|Access).note("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")), run: fcallRo, pace: functionPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the function that is executed.",
 		Summary: "Invokes a read-only function.",
 		Args:    `function numkeys:i key:k#0?* arg?*`},
@@ -48,12 +48,12 @@ var functionCommands = []Spec{
 		Summary: "Returns information about all libraries.",
 		Tips:    []string{"nondeterministic_output_order"},
 		Args:    `library-name-pattern=LIBRARYNAME? withcode:t=WITHCODE?`},
-	{Name: "function|load", Arity: -3, Flags: Write | DenyOOM | NoScript, run: functionLoad,
+	{Name: "function|load", Arity: -3, Flags: Write | DenyOOM | NoScript, run: functionLoad, pace: anyPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "O(1) (considering compilation time is redundant)",
 		Summary: "Creates a library.",
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Args:    `replace:t=REPLACE? function-code`},
-	{Name: "function|restore", Arity: -3, Flags: Write | DenyOOM | NoScript, run: functionRestore,
+	{Name: "function|restore", Arity: -3, Flags: Write | DenyOOM | NoScript, run: functionRestore, pace: anyPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "O(N) where N is the number of functions on the payload",
 		Summary: "Restores all libraries from a payload.",
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
@@ -93,14 +93,19 @@ func (c *Call) callFunction(readOnly bool) resp.Value {
 	return v
 }
 
-// slowFunction reports whether an FCALL may take long: a function that never ran,
-// or whose last run did.
-func slowFunction(co *core, args []string) bool {
+// functionPace: an FCALL may take long if its function never ran, or its last run did.
+func functionPace(s *Session, args []string) pace {
 	if len(args) < 3 {
-		return false
+		return paceBrief
 	}
-	f := co.functions.find(args[1])
-	return f != nil && !co.fastFunctions[f]
+	f := s.core.functions.find(args[1])
+	switch {
+	case f == nil:
+		return paceBrief
+	case s.core.fastFunctions[f]:
+		return paceOpen
+	}
+	return paceSlow
 }
 
 // functionLoad: FUNCTION LOAD [REPLACE] code

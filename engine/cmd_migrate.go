@@ -10,7 +10,7 @@ import (
 
 var migrateCommands = []Spec{
 	{Name: "migrate", Arity: -6, Flags: Write, ACL: []string{"dangerous"},
-		Keys: keys(keyAt(3, RW|Access|Delete), keyword("KEYS", -2, -1, 1, 0, RW|Access|Delete|Incomplete)), run: migrate, findKeys: migrateKeys,
+		Keys: keys(keyAt(3, RW|Access|Delete), keyword("KEYS", -2, -1, 1, 0, RW|Access|Delete|Incomplete)), run: migrate, findKeys: migrateKeys, pace: anyPace,
 		Group: "generic", Since: "2.6.0", Complexity: "This command actually executes a DUMP+DEL in the source instance, and a RESTORE in the target instance. See the pages of these commands for time complexity. Also an O(N) data transfer between the two instances is performed.",
 		Summary: "Atomically transfers a key from one instance to another.",
 		History: []string{"3.0.0 Added the `COPY` and `REPLACE` options.", "3.0.6 Added the `KEYS` option.", "4.0.7 Added the `AUTH` option.", "6.0.0 Added the `AUTH2` option."},

@@ -12,7 +12,7 @@ var multiCommands = []Spec{
 	{Name: "discard", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, run: discard,
 		Group: "transactions", Since: "2.0.0", Complexity: "O(N), when N is the number of queued commands",
 		Summary: "Discards a transaction."},
-	{Name: "exec", Arity: 1, Flags: NoScript | Loading | Stale | SkipSlowlog, run: exec,
+	{Name: "exec", Arity: 1, Flags: NoScript | Loading | Stale | SkipSlowlog, run: exec, pace: execPace,
 		Group: "transactions", Since: "1.2.0", Complexity: "Depends on commands in the transaction",
 		Summary: "Executes all commands in a transaction."},
 	{Name: "multi", Arity: 1, Flags: NoScript | Loading | Stale | Fast | NoMulti | AllowBusy, run: multi,
@@ -69,6 +69,14 @@ func discard(c *Call) resp.Value {
 	}
 	c.Sess.endMulti()
 	return resp.OK
+}
+
+// execPace is no more than open: its replies are one.
+func execPace(s *Session, _ []string) pace {
+	if s.multi != nil && slices.ContainsFunc(s.multi.queue, func(q queued) bool { return q.spec.pace != nil }) {
+		return paceOpen
+	}
+	return paceBrief
 }
 
 // exec: EXEC

@@ -9,22 +9,22 @@ import (
 
 var scriptCommands = []Spec{
 	{Name: "eval", Arity: -3, Flags: NoScript | Stale | SkipMonitor | NoMandatoryKeys | MayReplicate,
-		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update).note("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")), run: eval, slow: slowScript,
+		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update).note("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE")), run: eval, pace: scriptPace,
 		Group: "scripting", Since: "2.6.0", Complexity: "Depends on the script that is executed.",
 		Summary: "Executes a server-side Lua script.",
 		Args:    `script numkeys:i key:k#0?* arg?*`},
 	{Name: "eval_ro", Arity: -3, Flags: ReadOnly | NoScript | Stale | SkipMonitor | NoMandatoryKeys,
-		Keys: keys(keyNum(2, 0, 1, 1, RO|Access).note("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")), run: evalRo, slow: slowScript,
+		Keys: keys(keyNum(2, 0, 1, 1, RO|Access).note("We cannot tell how the keys will be used so we assume the worst, RO and ACCESS")), run: evalRo, pace: scriptPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the script that is executed.",
 		Summary: "Executes a read-only server-side Lua script.",
 		Args:    `script numkeys:i key:k#0?* arg?*`},
 	{Name: "evalsha", Arity: -3, Flags: NoScript | Stale | SkipMonitor | NoMandatoryKeys | MayReplicate,
-		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update)), run: evalsha, slow: slowScript,
+		Keys: keys(keyNum(2, 0, 1, 1, RW|Access|Update)), run: evalsha, pace: scriptPace,
 		Group: "scripting", Since: "2.6.0", Complexity: "Depends on the script that is executed.",
 		Summary: "Executes a server-side Lua script by SHA1 digest.",
 		Args:    `sha1 numkeys:i key:k#0?* arg?*`},
 	{Name: "evalsha_ro", Arity: -3, Flags: ReadOnly | NoScript | Stale | SkipMonitor | NoMandatoryKeys,
-		Keys: keys(keyNum(2, 0, 1, 1, RO|Access)), run: evalshaRo, slow: slowScript,
+		Keys: keys(keyNum(2, 0, 1, 1, RO|Access)), run: evalshaRo, pace: scriptPace,
 		Group: "scripting", Since: "7.0.0", Complexity: "Depends on the script that is executed.",
 		Summary: "Executes a read-only server-side Lua script by SHA1 digest.",
 		Args:    `sha1 numkeys:i key:k#0?* arg?*`},
@@ -138,18 +138,22 @@ func (c *Call) compile(source string, load bool) (*cachedScript, resp.Value) {
 	return s, resp.Null
 }
 
-// slowScript reports whether an EVAL or EVALSHA may take long: a script that
-// never ran, or whose last run did.
-func slowScript(co *core, args []string) bool {
+// scriptPace: an EVAL or EVALSHA may take long if its script never ran, or its last run did.
+func scriptPace(client *Session, args []string) pace {
 	if len(args) < 3 {
-		return false
+		return paceBrief
 	}
 	sha := args[1]
 	if len(sha) != 40 {
 		sha = luabridge.SHA1Hex(args[1])
 	}
-	s := co.scripts.bySHA[sha]
-	return s == nil || !s.ran || s.slow
+	switch s := client.core.scripts.bySHA[sha]; {
+	case s == nil || !s.ran || s.slow:
+		return paceSlow
+	case s.EndsSoon():
+		return paceBrief
+	}
+	return paceOpen
 }
 
 // scriptLoad: SCRIPT LOAD script

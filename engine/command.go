@@ -57,7 +57,7 @@ type Spec struct {
 	Keys       []KeySpec
 	run        handler                              // nil for a container
 	findKeys   func(args []string) []KeyRef         // overrides Keys where they can't tell
-	slow       func(core *core, args []string) bool // may it take long? see Session.Turn
+	pace       func(s *Session, args []string) pace // nil: paceBrief
 
 	Group, Since, Complexity, Summary string
 	DocFlags                          []string

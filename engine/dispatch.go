@@ -286,12 +286,25 @@ func (co *core) touchAll(db int, next *store.DB) {
 	}
 }
 
-// maySlow reports whether a request may take long, so that the replies ahead of
-// it are written first.
-func (co *core) maySlow(args []string) bool {
-	spec, _ := co.lookup(args)
-	return spec != nil && spec.slow != nil && spec.slow(co, args)
+// pace is how long a request may take.
+type pace uint8
+
+const (
+	paceBrief pace = iota // it ends soon, whatever its arguments
+	paceOpen              // it did when it ran last, or waits for others, or runs what a client has made
+	paceSlow              // it may well take long: the replies ahead of it are written first
+)
+
+func (s *Session) paceOf(args []string) pace {
+	spec, _ := s.core.lookup(args)
+	if spec == nil || spec.pace == nil {
+		return paceBrief
+	}
+	return spec.pace(s, args)
 }
+
+// anyPace is that of commands which wait for others, or run code.
+func anyPace(*Session, []string) pace { return paceOpen }
 
 // place is what ACL LOG calls the context of the client's next command.
 func (s *Session) place() string {

@@ -166,10 +166,40 @@ func (e *Engine) lock() {
 // gets in while a script is busy, to be told so by the gates.
 func (e *Engine) lockForCommand() {
 	e.mu.Lock()
-	for (e.core.stalled || e.core.away) && !e.core.closed {
+	for e.mustWait() {
 		e.changed.Wait()
 	}
 	e.begin()
+}
+
+func (e *Engine) mustWait() bool { return (e.core.stalled || e.core.away) && !e.core.closed }
+
+// lockForTurn is lockForCommand for what came over a connection. Replies of others that are
+// held back meanwhile do not wait with it.
+func (e *Engine) lockForTurn(conn *resp.Conn) {
+	e.mu.Lock()
+	if e.mustWait() {
+		conn.Waits()
+	}
+	for e.mustWait() {
+		e.changed.Wait()
+	}
+	e.begin()
+}
+
+// tryLock is lockForCommand for a goroutine that must not be kept. It is false if it would
+// have to wait, or if the turn may run what others have sent.
+func (e *Engine) tryLock() bool {
+	if !e.mu.TryLock() {
+		return false
+	}
+	co := e.core
+	if co.stalled || co.away || co.busy || len(co.pause.waiting)+len(co.resumed) > 0 || co.ahead != nil {
+		e.mu.Unlock()
+		return false
+	}
+	e.begin()
+	return true
 }
 
 // lockForTime takes the lock for what time itself brings about: it gets in while

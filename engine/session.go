@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -66,8 +67,10 @@ type Session struct {
 	bucket      int    // of client eviction, then
 	bucketSince uint64 // clientMemory.moves when it came into the bucket
 
-	// postponed is a request that may take long: the replies ahead of it are written first.
+	// postponed is a request that may take long: the replies ahead of it are written first, or
+	// another goroutine goes on with it.
 	postponed []string
+	brief     bool // the turn under way is
 }
 
 // libInfo is what CLIENT SETINFO stored.
@@ -114,10 +117,15 @@ func (co *core) newSession(conn *resp.Conn) *Session {
 
 // Turn runs the commands that in holds, in one turn, and returns what is to be
 // written. It is called by one goroutine at a time.
-func (s *Session) Turn(in *resp.CommandReader, spare []byte) (out []byte, next resp.Next) {
+func (s *Session) Turn(in *resp.CommandReader, spare []byte, brief bool) (out []byte, next resp.Next) {
 	e := s.core.engine
-	e.lockForCommand()
+	if !brief {
+		e.lockForTurn(s.conn)
+	} else if !e.tryLock() {
+		return spare, resp.NextAgain
+	}
 	defer e.unlock()
+	s.brief = brief
 	if in.Buffered() > s.buffered {
 		s.core.stats.reads++
 		s.lastSeen = s.core.now
@@ -179,13 +187,19 @@ func (s *Session) runAll(in *resp.CommandReader) resp.Next {
 			if !ok {
 				return resp.NextRead
 			}
-			if len(s.out) > 0 && s.core.maySlow(args) {
-				s.postponed = args // its turn comes when the replies ahead of it are out
+			if (len(s.out) > 0 || s.brief) && s.mustLeave(args) {
+				s.postponed = slices.Clone(args) // its turn comes when the replies ahead of it are out
 				return resp.NextAgain
 			}
 		}
 		s.process(args)
 	}
+}
+
+// mustLeave reports whether a request is not for this turn.
+func (s *Session) mustLeave(args []string) bool {
+	p := s.paceOf(args)
+	return p == paceSlow && len(s.out) > 0 || p != paceBrief && s.brief
 }
 
 // Close forgets the client: its connection is gone.

@@ -63,6 +63,19 @@ func Compile(source string) (*Script, error) {
 	return s, nil
 }
 
+// EndsSoon reports whether no arguments make the script run for long. Patterns may try very
+// many ways.
+func (s *Script) EndsSoon() bool {
+	takesPattern := func(name string) bool {
+		name = strings.TrimPrefix(name, "string.")
+		return name == "string" || name == "find" || name == "match" || name == "gmatch" || name == "gsub"
+	}
+	return s.brief && !slices.ContainsFunc(s.binds, takesPattern) && !slices.ContainsFunc(s.proto.Constants, func(v lua.LValue) bool {
+		name, _ := v.(lua.LString) // of a method
+		return takesPattern(string(name))
+	})
+}
+
 // maxBrief is the number of instructions up to which a script can be brief.
 const maxBrief = 2000
 

@@ -148,9 +148,17 @@ func (c *Conn) Abort() {
 	}
 }
 
-// TakesLong is to be called from within a Turn that goes on for long while others are to be
-// served. It may be called again and again.
+// TakesLong is to be called from within a Turn, with the engine's lock held, if it goes on
+// for long while others are to be served. It may be called again and again.
 func (c *Conn) TakesLong() { c.server.handOver() }
+
+// Waits is to be called from within a Turn, once, before it waits for another one or for
+// time to pass. The engine's lock must be held, as in TakesLong.
+func (c *Conn) Waits() {
+	if c.loop != nil && c.loop.current.Load() == c {
+		c.loop.sendHeld()
+	}
+}
 
 // run is the connection's goroutine if no loop serves it.
 func (c *Conn) run() {
@@ -235,7 +243,7 @@ func (c *Conn) turns() bool {
 	for {
 		c.sendHeld()
 		spare := outPool.Get().(*outBuffer)
-		out, next := c.session.Turn(&c.in, spare.bytes[:0])
+		out, next := c.session.Turn(&c.in, spare.bytes[:0], c.inLoop.brief)
 		if next == NextRead && c.loop != nil {
 			c.inLoop.held = heldOutput{spare, out}
 			return !c.dead.Load()
@@ -244,6 +252,10 @@ func (c *Conn) turns() bool {
 			return false
 		}
 		if next == NextRead {
+			return true
+		}
+		if c.inLoop.brief {
+			c.inLoop.brief = false // the loop goes on with it on another goroutine
 			return true
 		}
 	}

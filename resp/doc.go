@@ -36,7 +36,9 @@
 // first, let its Session take a turn, write, go on with what came next. So commands of
 // several clients run in the order in which they were sent, as on the server. It reads
 // on while the client is blocked in a command, so a hang-up is noticed; blocked is a
-// state of the Session. A turn that takes long gives the loop to another goroutine.
+// state of the Session. A turn that takes long gives the loop to another goroutine. The
+// loop of the memory has none while nothing is to be done, and then is mostly run by the
+// goroutine of the client that writes.
 // Output that the peer does not take at once is left to a goroutine that lives only
 // until it is written, so a client may send any number of commands before it reads the
 // first reply.

@@ -55,7 +55,7 @@ func (s *echoSession) Close() {
 	delete(s.h.sessions, s)
 }
 
-func (s *echoSession) Turn(in *CommandReader, out []byte) ([]byte, Next) {
+func (s *echoSession) Turn(in *CommandReader, out []byte, _ bool) ([]byte, Next) {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	if len(s.pushed) > 0 {

@@ -21,10 +21,12 @@ type loop struct {
 	room    [64]arrival
 	arrived []arrival // reported and not served yet
 	held    []*Conn   // whose output is held back until all that arrived is served
+	here    bool      // it runs on a goroutine that must not be kept; see runHere
+	reads   bool      // each turn looks for input, since the poller reports none
 
 	mu      sync.Mutex
 	posted  []*Conn               // to be served although the poller does not report them
-	asleep  bool                  // the poller waits and must be woken
+	asleep  bool                  // the poller must be woken
 	open    int                   // connections that it serves or will serve, and listeners
 	accepts map[int32]func() bool // by the negative ids of listeners
 	lastLn  int32
@@ -37,6 +39,7 @@ type loopState struct {
 	finished bool
 	over     bool // it is to be finished
 	more     bool // there may be input of which no report will come
+	brief    bool // its turn must not keep the goroutine
 	held     heldOutput
 	started  bool // guarded by loop.mu, like posted
 	posted   bool
@@ -52,8 +55,9 @@ type poller interface {
 	remove(c *Conn)
 	// ready appends the connections that have new input, or its end, in the order of arrival.
 	// If there are none it waits for some, or for wake, unless it must not wait. What is not
-	// read then is not reported again.
-	ready(list []arrival, wait bool) []arrival
+	// read then is not reported again. It is false, at once, if the goroutine is to end, since
+	// wake will start another; the loop is not its own any more.
+	ready(list []arrival, wait bool) ([]arrival, bool)
 	wake()
 	close()
 }
@@ -131,6 +135,7 @@ func (l *loop) listenNoMore(id int32) {
 }
 
 func (l *loop) acceptFrom(id int32) bool {
+	l.sendHeld() // a new session may have to wait for the engine
 	l.mu.Lock()
 	accept := l.accepts[id]
 	l.mu.Unlock()
@@ -140,38 +145,50 @@ func (l *loop) acceptFrom(id int32) bool {
 // post makes the loop serve c soon. It may be called from any goroutine; before start it
 // does nothing.
 func (l *loop) post(c *Conn) {
-	l.change(func() {
-		if c.inLoop.started && !c.inLoop.posted {
-			c.inLoop.posted = true
-			l.posted = append(l.posted, c)
-		}
-	})
+	if l.list(c) {
+		l.poll.wake()
+	}
+}
+
+// list is post up to the poller's wake-up, which is left to the caller if it is true.
+func (l *loop) list(c *Conn) (wake bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.inLoop.started || c.inLoop.posted {
+		return false
+	}
+	c.inLoop.posted = true
+	l.posted = append(l.posted, c)
+	return l.rouse()
 }
 
 // change calls f with the lock held and wakes the poller.
 func (l *loop) change(f func()) {
 	l.mu.Lock()
 	f()
-	wake := l.asleep
-	l.asleep = false
+	wake := l.rouse()
 	l.mu.Unlock()
 	if wake {
 		l.poll.wake()
 	}
 }
 
-// run is the loop's goroutine.
-func (l *loop) run() {
-	defer l.server.running.Done()
-	l.rounds()
+// rouse makes its caller, who holds the lock, wake the poller if that must be.
+func (l *loop) rouse() (wake bool) {
+	wake, l.asleep = l.asleep, false
+	if wake && l.reads {
+		l.server.running.Add(1) // while a connection that is not through keeps it above zero
+	}
+	return wake
 }
 
-// rounds serves until the loop ends or is handed over.
-func (l *loop) rounds() {
+// run is the loop's goroutine. It serves until the loop ends or is handed over.
+func (l *loop) run() {
+	defer l.server.running.Done()
+	l.here = false
 	for l.serveArrived() && l.servePosted() {
 		l.sendHeld()
 		if !l.wait() {
-			l.poll.close()
 			return
 		}
 	}
@@ -214,9 +231,14 @@ func (l *loop) wait() bool {
 	l.asleep = nothing && !end
 	l.mu.Unlock()
 	if end {
+		l.poll.close()
 		return false
 	}
-	l.arrived = l.poll.ready(l.room[:0], nothing)
+	arrived, ok := l.poll.ready(l.room[:0], nothing)
+	if !ok {
+		return false
+	}
+	l.arrived = arrived
 	l.mu.Lock()
 	l.asleep = false
 	l.mu.Unlock()
@@ -229,19 +251,24 @@ func (l *loop) servePosted() bool {
 	n := len(l.posted)
 	l.mu.Unlock()
 	for ; n > 0; n-- {
-		l.mu.Lock()
-		c := l.posted[0]
-		l.posted[0] = nil
-		if l.posted = l.posted[1:]; len(l.posted) == 0 {
-			l.posted = nil
-		}
-		c.inLoop.posted = false
-		l.mu.Unlock()
-		if !l.serve(c, false, false) {
+		if !l.serve(l.takePosted(), false, false) {
 			return false
 		}
 	}
 	return true
+}
+
+// takePosted takes the first of those that are posted.
+func (l *loop) takePosted() *Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.posted[0]
+	l.posted[0] = nil
+	if l.posted = l.posted[1:]; len(l.posted) == 0 {
+		l.posted = nil
+	}
+	c.inLoop.posted = false
+	return c
 }
 
 // serve gives a connection a turn, which may be readable up to its end. It is false if the
@@ -255,8 +282,9 @@ func (l *loop) serve(c *Conn, readable, end bool) bool {
 		l.finish(c)
 		return true
 	}
+	c.inLoop.brief = l.here
 	l.current.Store(c)
-	goOn := c.safeStep(readable || c.inLoop.more)
+	goOn := c.safeStep(readable || l.reads || c.inLoop.more)
 	switch {
 	case !l.current.CompareAndSwap(c, nil):
 		c.sendHeld()
@@ -265,6 +293,8 @@ func (l *loop) serve(c *Conn, readable, end bool) bool {
 	case !goOn:
 		l.finish(c)
 		return true
+	case l.here && !c.inLoop.brief:
+		l.leave(c)
 	case c.inLoop.more:
 		l.post(c)
 	}
@@ -288,8 +318,19 @@ func (l *loop) register(c *Conn) bool {
 	return true
 }
 
+// leave leaves a connection to another goroutine.
+func (l *loop) leave(c *Conn) {
+	l.here = false
+	l.post(c)
+}
+
 // finish ends a connection that will have no turn any more.
 func (l *loop) finish(c *Conn) {
+	if l.here { // it waits for the engine
+		c.inLoop.over = true
+		l.leave(c)
+		return
+	}
 	c.inLoop.finished = true
 	c.sendHeld()
 	if c.inLoop.id != 0 {
@@ -297,7 +338,10 @@ func (l *loop) finish(c *Conn) {
 		delete(l.conns, c.inLoop.id)
 	}
 	c.guard(c.session.Close)
-	l.drop()
+	l.change(func() {
+		c.inLoop.started = false // what is posted from now on is too late
+		l.open--
+	})
 	if c.writer() == nil {
 		c.end()
 		return

@@ -82,7 +82,7 @@ func (p *epoll) watch(c *Conn, on bool) {
 
 func (p *epoll) remove(c *Conn) { p.control(syscall.EPOLL_CTL_DEL, c.io.(*socket).fd, 0, 0) }
 
-func (p *epoll) ready(list []arrival, wait bool) []arrival {
+func (p *epoll) ready(list []arrival, wait bool) ([]arrival, bool) {
 	p.wait = wait
 	switch {
 	case p.file != nil:
@@ -99,7 +99,7 @@ func (p *epoll) ready(list []arrival, wait bool) []arrival {
 		}
 		list = append(list, arrival{e.Fd, e.Events&^syscall.EPOLLIN != 0})
 	}
-	return list
+	return list, true
 }
 
 // poll looks what there is. The runtime need not know of a call that returns at once.

@@ -1,78 +1,54 @@
 package resp
 
-import "sync"
+// A loop of connections in memory has no goroutine while there is nothing to do. What has
+// input is posted to it, and then a goroutine is started, or the client that has written runs
+// the loop itself and finds its reply there: two switches between goroutines cost more than
+// most commands do.
 
-// memPoller is a poller of connections in memory.
-type memPoller struct {
-	mu      sync.Mutex
-	changed sync.Cond
-	arrived []*memInput // in the order of arrival
-	woken   bool
+// memPoller is the poller of such a loop. It has nothing to report.
+type memPoller struct{ loop *loop }
+
+func newMemLoop(s *Server) *loop {
+	l := &loop{server: s, conns: map[int32]*Conn{}, reads: true, asleep: true}
+	l.poll = memPoller{l}
+	return l
 }
 
-// memInput is what a memPoller knows of a connection.
-type memInput struct {
-	id     int32
-	listed bool // it is in arrived
-}
-
-func newMemPoller() poller {
-	p := &memPoller{}
-	p.changed.L = &p.mu
-	return p
-}
-
-func (p *memPoller) add(c *Conn, id int32) error {
-	in := &memInput{id: id}
-	c.io.(memIO).in.tellArrivals(func() { p.note(in) })
+func (memPoller) add(c *Conn, _ int32) error {
+	c.io.(memIO).in.tellArrivals(c)
 	return nil
 }
 
-func (p *memPoller) watch(c *Conn, on bool) {
-	if on {
-		p.add(c, c.inLoop.id)
-		return
+func (memPoller) remove(c *Conn) { c.io.(memIO).in.tellArrivals(nil) }
+
+func (memPoller) watch(*Conn, bool) {} // a turn that comes back looks for input
+
+func (memPoller) ready(list []arrival, wait bool) ([]arrival, bool) { return list, !wait }
+
+func (p memPoller) wake() { go p.loop.run() }
+
+func (memPoller) close() {}
+
+// maxHere is how many turns of others a client may have to run.
+const maxHere = 64
+
+// runHere runs the loop, which was asleep, on the goroutine of a client. That must not be
+// kept: what may last, or has to wait for the engine, is left to a goroutine.
+func (l *loop) runHere() {
+	l.here = true
+	for range maxHere {
+		if !l.serve(l.takePosted(), false, false) {
+			l.server.running.Done()
+			return
+		}
+		l.sendHeld()
+		if !l.wait() {
+			l.server.running.Done()
+			return
+		}
+		if !l.here {
+			break
+		}
 	}
-	c.io.(memIO).in.tellArrivals(nil)
+	l.poll.wake()
 }
-
-func (p *memPoller) remove(c *Conn) { p.watch(c, false) }
-
-// note lists a connection that has input.
-func (p *memPoller) note(in *memInput) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !in.listed {
-		in.listed = true
-		p.arrived = append(p.arrived, in)
-		p.changed.Signal()
-	}
-}
-
-func (p *memPoller) ready(list []arrival, wait bool) []arrival {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for wait && len(p.arrived) == 0 && !p.woken {
-		p.changed.Wait()
-	}
-	p.woken = false
-	n := min(len(p.arrived), cap(list))
-	for i, in := range p.arrived[:n] {
-		in.listed = false
-		list = append(list, arrival{id: in.id})
-		p.arrived[i] = nil
-	}
-	if p.arrived = p.arrived[n:]; len(p.arrived) == 0 {
-		p.arrived = nil
-	}
-	return list
-}
-
-func (p *memPoller) wake() {
-	p.mu.Lock()
-	p.woken = true
-	p.changed.Signal()
-	p.mu.Unlock()
-}
-
-func (p *memPoller) close() {}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,30 +18,48 @@ type orderHandler struct {
 }
 
 type orderSession struct {
-	h    *orderHandler
-	conn *Conn
+	h         *orderHandler
+	conn      *Conn
+	postponed []string
 }
 
-func (h *orderHandler) Open(c *Conn) (Session, string) { return &orderSession{h, c}, "" }
+func (h *orderHandler) Open(c *Conn) (Session, string) { return &orderSession{h: h, conn: c}, "" }
 
 func (s *orderSession) Close() {}
 
-func (s *orderSession) Turn(in *CommandReader, out []byte) ([]byte, Next) {
+func (s *orderSession) Turn(in *CommandReader, out []byte, brief bool) ([]byte, Next) {
 	for {
-		args, ok, err := in.Next(Limits{})
-		if err != nil || !ok {
-			return out, NextRead
+		args, ok, err := s.postponed, true, error(nil)
+		if s.postponed = nil; args == nil {
+			args, ok, err = in.Next(Limits{})
 		}
-		if args[0] == "LONG" {
-			s.conn.TakesLong()
-			s.conn.TakesLong() // once is enough
-			<-s.h.hold
+		switch {
+		case err != nil || !ok:
+			return out, NextRead
+		case args[0] != strings.ToUpper(args[0]):
+		case brief:
+			s.postponed = slices.Clone(args)
+			return out, NextAgain
+		default:
+			s.holds(args[0])
 		}
 		s.h.mu.Lock()
 		s.h.seen = append(s.h.seen, args[0])
 		s.h.mu.Unlock()
 		out = append(out, "+OK\r\n"...)
 	}
+}
+
+// holds waits with the loop, in one of three ways.
+func (s *orderSession) holds(how string) {
+	switch how {
+	case "LONG":
+		s.conn.TakesLong()
+		s.conn.TakesLong() // once is enough
+	case "WAITS":
+		s.conn.Waits()
+	}
+	<-s.h.hold
 }
 
 // inOrder are the kinds of connections whose input has an order: it has arrived when
@@ -63,7 +82,7 @@ func inOrder(t *testing.T, f func(t *testing.T, h *orderHandler, dial func() net
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { nc.Close() })
-				roundTrip(t, nc, "HELLO")
+				roundTrip(t, nc, "hello")
 				return nc
 			})
 			srv.Close()
@@ -142,6 +161,24 @@ func TestTurnThatTakesLong(t *testing.T) {
 		roundTrip(t, other, "meanwhile")
 		h.hold <- struct{}{}
 		roundTrip(t, other, "last")
+	})
+}
+
+// A turn that waits for another one does not keep the replies of those that were served
+// before it.
+func TestTurnThatWaits(t *testing.T) {
+	inOrder(t, func(t *testing.T, h *orderHandler, dial func() net.Conn) {
+		first, served, waits := dial(), dial(), dial()
+		for range 50 {
+			io.WriteString(first, "STOPS\r\n")
+			io.WriteString(served, "served\r\n")
+			io.WriteString(waits, "WAITS\r\n")
+			h.hold <- struct{}{}
+			answered(t, served)
+			h.hold <- struct{}{}
+			answered(t, first)
+			answered(t, waits)
+		}
 	})
 }
 

@@ -106,11 +106,24 @@ func newPipe(client, server net.Addr) (clientEnd, serverEnd *memConn) {
 // the deadline or Close (net.ErrClosed).
 func (c *memConn) Read(p []byte) (int, error) { return c.in.read(p) }
 
-// Write returns when all of p is in the buffer.
-func (c *memConn) Write(p []byte) (int, error) { return c.out.write(p, true) }
+// Write returns when all of p is in the buffer. If the server has nothing else to do and
+// what p asks for ends soon, that has been done by then.
+func (c *memConn) Write(p []byte) (int, error) {
+	n, idle, err := c.out.write(p, true)
+	if idle != nil {
+		idle.runHere()
+	}
+	return n, err
+}
 
 // TryWrite writes what has room in the buffer, possibly nothing.
-func (c *memConn) TryWrite(p []byte) (int, error) { return c.out.write(p, false) }
+func (c *memConn) TryWrite(p []byte) (int, error) {
+	n, idle, err := c.out.write(p, false)
+	if idle != nil {
+		idle.poll.wake()
+	}
+	return n, err
+}
 
 // CloseWrite ends the output; the peer reads what is left and then io.EOF.
 func (c *memConn) CloseWrite() error {
@@ -194,7 +207,7 @@ type direction struct {
 	gone    bool // the reader is
 	readBy  deadline
 	writeBy deadline
-	arrived func() // called when there is something to read, with the lock held; may be nil
+	reader  *Conn // posted when there is something to read; may be nil
 }
 
 // deadline is a point in time, zero for none. Most are moved on before anybody waits for
@@ -277,27 +290,28 @@ func (d *direction) tryRead(p []byte) (n int, more bool, err error) {
 	return 0, false, errNoInput
 }
 
-// tellArrivals makes f be told of what arrives from now on, and of what is there.
-func (d *direction) tellArrivals(f func()) {
+// tellArrivals makes the loop serve c when something arrives, be it the end. What is there is
+// not told.
+func (d *direction) tellArrivals(c *Conn) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.arrived = f
-	d.tell()
+	d.reader = c
+	d.mu.Unlock()
 }
 
-// tell calls arrived if there is something to read, be it the end.
 func (d *direction) tell() {
-	if d.arrived != nil && (d.at < len(d.buf) || d.ended || d.gone) {
-		d.arrived()
+	if d.reader != nil {
+		d.reader.loop.post(d.reader)
 	}
 }
 
-func (d *direction) write(p []byte, wait bool) (n int, err error) {
+// write writes all of p, or if it must not wait what has room. The loop that is idle, if any,
+// was told and must be run by the caller.
+func (d *direction) write(p []byte, wait bool) (n int, idle *loop, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for d.writing {
 		if err := d.writeError(); err != nil || !wait {
-			return 0, err
+			return 0, nil, err
 		}
 		d.wait(&d.writeBy)
 	}
@@ -308,12 +322,16 @@ func (d *direction) write(p []byte, wait bool) (n int, err error) {
 	}()
 	for {
 		if err := d.writeError(); err != nil {
-			return n, err
+			return n, nil, err
 		}
 		n += d.put(p[n:])
-		if n == len(p) || !wait {
-			return n, nil
+		if n == len(p) && d.reader != nil && d.reader.loop.list(d.reader) {
+			return n, d.reader.loop, nil
 		}
+		if n == len(p) || !wait {
+			return n, nil, nil
+		}
+		d.tell()
 		d.changed.Broadcast()
 		d.wait(&d.writeBy)
 	}
@@ -339,7 +357,6 @@ func (d *direction) put(p []byte) int {
 		d.at = 0
 	}
 	d.buf = append(d.buf, p...)
-	d.tell()
 	return len(p)
 }
 

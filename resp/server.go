@@ -24,7 +24,10 @@ type Session interface {
 	// Turn runs the commands in holds until none is whole or the session
 	// cannot go on, and returns their replies appended to spare, which is
 	// empty. It takes the engine's lock itself and never blocks on I/O.
-	Turn(in *CommandReader, spare []byte) (out []byte, next Next)
+	//
+	// A brief one may not wait for the lock either, nor run what may last: it leaves that,
+	// with NextAgain, to one that is not brief.
+	Turn(in *CommandReader, spare []byte, brief bool) (out []byte, next Next)
 
 	// Close is called exactly once, when no Turn will follow: the client hung
 	// up, Turn returned NextClose or panicked, or the connection was aborted.
@@ -253,7 +256,7 @@ func (s *Server) loopFor(c *Conn) *loop {
 	switch {
 	case isMemory(c.io):
 		if s.memory == nil {
-			s.memory = newLoop(s, newMemPoller())
+			s.memory = newMemLoop(s)
 		}
 		l = s.memory
 	case c.nc != nil:
