@@ -33,6 +33,7 @@ type Script struct {
 	// each run needs tables of its own.
 	shares bool
 	brief  bool // it can't run for long, so nothing watches it
+	soon   bool // EndsSoon
 }
 
 // scriptName is the chunk name in positions: "user_script:1:".
@@ -60,17 +61,20 @@ func Compile(source string) (*Script, error) {
 	s.proto, s.binds, s.shares = proto, binds, r.leaks
 	s.bare = readsGlobals(proto) || slices.Contains(binds, "load") || slices.Contains(binds, "loadstring")
 	s.brief = !s.bare && isBrief(proto) && !slices.ContainsFunc(binds, needsWatch)
+	s.soon = s.brief && !s.takesPatterns()
 	return s, nil
 }
 
-// EndsSoon reports whether no arguments make the script run for long. Patterns may try very
-// many ways.
-func (s *Script) EndsSoon() bool {
+// EndsSoon reports whether no arguments make the script run for long.
+func (s *Script) EndsSoon() bool { return s.soon }
+
+// takesPatterns reports whether the script may match a pattern, which may try very many ways.
+func (s *Script) takesPatterns() bool {
 	takesPattern := func(name string) bool {
 		name = strings.TrimPrefix(name, "string.")
 		return name == "string" || name == "find" || name == "match" || name == "gmatch" || name == "gsub"
 	}
-	return s.brief && !slices.ContainsFunc(s.binds, takesPattern) && !slices.ContainsFunc(s.proto.Constants, func(v lua.LValue) bool {
+	return slices.ContainsFunc(s.binds, takesPattern) || slices.ContainsFunc(s.proto.Constants, func(v lua.LValue) bool {
 		name, _ := v.(lua.LString) // of a method
 		return takesPattern(string(name))
 	})
