@@ -18,7 +18,12 @@ type Clock interface {
 	// micros is a time in microseconds that is good for differences only; it is read twice
 	// for each command of a script, and costs half of what Now does.
 	micros() int64
+	// read is Now and micros at one moment.
+	read() clockReading
 }
+
+// clockReading is a moment in both ways of telling the time: Unix microseconds, and micros.
+type clockReading struct{ now, micros int64 }
 
 // Real returns the clock of the machine; inside a testing/synctest bubble that
 // is the bubble's clock.
@@ -34,6 +39,11 @@ func (*realClock) Now() time.Time { return time.Now() }
 var processStart = time.Now()
 
 func (*realClock) micros() int64 { return time.Since(processStart).Microseconds() }
+
+func (*realClock) read() clockReading {
+	t := time.Now()
+	return clockReading{t.UnixMicro(), t.Sub(processStart).Microseconds()}
+}
 
 func (r *realClock) wake(at time.Time, f func()) {
 	if r.timer != nil {
@@ -70,6 +80,11 @@ func (m *manualClock) set(t time.Time) {
 func (*manualClock) wake(time.Time, func()) {}
 
 func (m *manualClock) micros() int64 { return m.Now().UnixMicro() }
+
+func (m *manualClock) read() clockReading {
+	at := m.micros()
+	return clockReading{at, at}
+}
 
 // Twin is a further clock like c, of which each engine needs one of its own: one that tells
 // the machine's time, or a Manual one that stands still at c's. nil stands for Real().

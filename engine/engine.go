@@ -251,16 +251,13 @@ func (co *core) endTurn() {
 
 // tick samples the clock. It is called once per execution unit.
 func (co *core) tick() {
-	co.now = co.clock.Now().UnixMicro()
-	co.ticked = clockReading{co.now, co.clock.micros()}
+	co.ticked = co.clock.read()
+	co.now = co.ticked.now
 }
 
 // tickOn is tick for the next command of the same turn, at half the price: the time of day
 // goes on as differences do.
 func (co *core) tickOn() { co.now = co.ticked.now + co.clock.micros() - co.ticked.micros }
-
-// clockReading is one moment in both ways of telling the time.
-type clockReading struct{ now, micros int64 }
 
 // ms is the current command's time in Unix milliseconds.
 func (co *core) ms() int64 { return co.now / 1000 }
@@ -466,7 +463,9 @@ func (e *Engine) Close() {
 // as a RESP3 client sees it. State such as SELECT stays with this client from
 // call to call; NewClient makes further ones.
 func (e *Engine) Do(args ...string) resp.Value {
-	return e.builtinClient().Do(args...)
+	e.lockForCommand()
+	defer e.unlock()
+	return e.builtinClient().do(args)
 }
 
 // Check verifies every invariant of the keyspace.

@@ -352,9 +352,8 @@ func (e *Engine) NewClient() *Client {
 	return &Client{s: s}
 }
 
+// builtinClient is the client of Engine.Do.
 func (e *Engine) builtinClient() *Client {
-	e.lockForCommand()
-	defer e.unlock()
 	if e.core.builtin == nil || e.core.builtin.s.closing {
 		s := e.core.newSession(nil)
 		s.proto, s.authed = 3, true
@@ -367,12 +366,18 @@ func (e *Engine) builtinClient() *Client {
 // for. Error replies are values of kind KindErr. After Close, or once the client
 // was killed, the reply is an error.
 func (c *Client) Do(args ...string) resp.Value {
+	e := c.s.core.engine
+	e.lockForCommand()
+	defer e.unlock()
+	return c.do(args)
+}
+
+// do is Do inside a turn.
+func (c *Client) do(args []string) resp.Value {
 	if len(args) == 0 {
 		return resp.Err("ERR no command given")
 	}
 	s, e := c.s, c.s.core.engine
-	e.lockForCommand()
-	defer e.unlock()
 	for (s.held != nil || e.core.away) && !s.closing && !e.core.closed {
 		e.changed.Wait() // another goroutine's command on this client
 	}

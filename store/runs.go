@@ -57,6 +57,7 @@ type runs[T ordered[T]] struct {
 	own        *owner
 	n          int
 	head, tail *block[T]
+	behind     int // in tail.base, behind the element inserted there last; it may be out of date
 	tree       *btree.BTreeG[run[T]]
 	counts     counts // of the runs in the tree
 	index      *indexBox[T]
@@ -135,9 +136,26 @@ func (r *runs[T]) find(x T) (at run[T], i int, found bool) {
 		return at, 0, false
 	}
 	at = r.seek(x)
+	if i, ok := r.follows(at.b, x); ok {
+		return at, i, false
+	}
 	i, found = search(at.b.items(), x)
 	return at, i, found
 }
+
+// follows reports whether x, which belongs to b, comes right behind the element that was
+// inserted into the tail last, and at which position: in rising order one look is enough.
+func (r *runs[T]) follows(b *block[T], x T) (i int, ok bool) {
+	p := r.behind
+	if b != r.tail || len(b.base)-b.lo < fewElements || p <= b.lo || p > len(b.base) ||
+		b.base[p-1].compare(x) >= 0 || p < len(b.base) && b.base[p].compare(x) <= 0 {
+		return 0, false
+	}
+	return p - b.lo, true
+}
+
+// fewElements are searched faster than guessed at.
+const fewElements = 32
 
 // entry completes a run with what the tree says about it. r must have a tree.
 func (r *runs[T]) entry(at run[T]) run[T] {

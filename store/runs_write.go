@@ -119,6 +119,9 @@ func (r *runs[T]) insert(at run[T], i int, x T) {
 	}
 	b := r.mutable(at)
 	b.insert(i, x)
+	if b == r.tail {
+		r.behind = b.lo + i + 1
+	}
 	r.counted(at, b)
 }
 
