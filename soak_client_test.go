@@ -25,10 +25,10 @@ const soakEnv = "ECHOMQSIM_SOAK_CLIENT"
 // soaker is the client side. Its workers check every reply they get: what a worker asks
 // for concerns keys of its own, or totals that come out in one way only.
 type soaker struct {
-	addr   string
-	rounds int
-	until  context.Context // done when the time is over; nil if rounds count
-	asked  atomic.Int64    // commands answered as they should be
+	connect func() (net.Conn, error)
+	rounds  int
+	until   context.Context // done when the time is over; nil if rounds count
+	asked   atomic.Int64    // commands answered as they should be
 }
 
 // soakWorkers are the kinds of work and the connections that each takes.
@@ -51,10 +51,11 @@ type soakTask struct {
 // soakClient does the work and returns what went wrong first.
 func soakClient(setting string) error {
 	s := &soaker{}
+	var addr string
 	var conns int
 	var long time.Duration
 	var text string
-	if _, err := fmt.Sscan(setting, &s.addr, &conns, &s.rounds, &text); err != nil {
+	if _, err := fmt.Sscan(setting, &addr, &conns, &s.rounds, &text); err != nil {
 		return err
 	}
 	if long, _ = time.ParseDuration(text); long > 0 {
@@ -62,15 +63,14 @@ func soakClient(setting string) error {
 		defer cancel()
 		s.until = until
 	}
-	if err := s.prepare(); err != nil {
-		return err
-	}
+	s.connect = func() (net.Conn, error) { return net.Dial("tcp", addr) }
 	over := make(chan struct{})
 	defer close(over)
 	go s.progress(over)
 	return s.work(conns)
 }
 
+// prepare loads the script that some workers use.
 func (s *soaker) prepare() error {
 	c, err := s.dial()
 	if err != nil {
@@ -83,6 +83,9 @@ func (s *soaker) prepare() error {
 
 // work runs workers of every kind until the connections are used up.
 func (s *soaker) work(conns int) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	var first error
 	var once sync.Once
@@ -141,7 +144,7 @@ func (s *soaker) more(round int) bool {
 const soakPatience = 2 * time.Minute
 
 func (s *soaker) dial() (*resp.Client, error) {
-	nc, err := net.Dial("tcp", s.addr)
+	nc, err := s.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +389,7 @@ func soakHangUps(t *soakTask) error {
 
 // leaveMidway sends a pipeline and part of a request, reads one reply and hangs up.
 func (t *soakTask) leaveMidway() error {
-	nc, err := net.Dial("tcp", t.addr)
+	nc, err := t.connect()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package echomqsim_test
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -54,6 +55,21 @@ func TestSoak(t *testing.T) {
 	srv.Close()
 	for runtime.NumGoroutine() > goroutines {
 		runtime.Gosched()
+	}
+}
+
+// TestSoakMemory is TestSoak over connections in memory, in one process: the clients' own
+// goroutines run most of the turns.
+func TestSoakMemory(t *testing.T) {
+	srv := echomqsim.RunT(t, echomqsim.Config{})
+	s := &soaker{connect: srv.Dial, rounds: 5}
+	if *soakTime > 0 {
+		until, cancel := context.WithTimeout(t.Context(), *soakTime)
+		defer cancel()
+		s.until = until
+	}
+	if err := s.work(*soakConns); err != nil {
+		t.Error(err)
 	}
 }
 
