@@ -109,6 +109,8 @@ func (s *echoSession) run(args []string) (Value, Next) {
 		return OK, NextClose
 	case "PANIC":
 		panic("asked for")
+	case "EXIT":
+		runtime.Goexit()
 	}
 	return Err("ERR unknown command"), NextRead
 }

@@ -184,14 +184,27 @@ func (l *loop) rouse() (wake bool) {
 
 // run is the loop's goroutine. It serves until the loop ends or is handed over.
 func (l *loop) run() {
-	defer l.server.running.Done()
+	done := false
+	defer l.stop(&done)
 	l.here = false
 	for l.serveArrived() && l.servePosted() {
 		l.sendHeld()
 		if !l.wait() {
-			return
+			break
 		}
 	}
+	done = true
+}
+
+// stop is the end of a goroutine that runs the loop. If it is not done another one goes on,
+// also if a turn called runtime.Goexit, as the log of a test that fails may.
+func (l *loop) stop(done *bool) {
+	if *done {
+		l.server.running.Done()
+		return
+	}
+	l.current.Store(nil)
+	go l.run()
 }
 
 // sendHeld sends the output of all that were served. The first reply may wake a client in

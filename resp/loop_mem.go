@@ -25,7 +25,7 @@ func (memPoller) watch(*Conn, bool) {} // a turn that comes back looks for input
 
 func (memPoller) ready(list []arrival, wait bool) ([]arrival, bool) { return list, !wait }
 
-func (p memPoller) wake() { go p.loop.run() }
+func (p memPoller) wake() { go p.loop.run() } // rouse has counted it
 
 func (memPoller) close() {}
 
@@ -35,20 +35,18 @@ const maxHere = 64
 // runHere runs the loop, which was asleep, on the goroutine of a client. That must not be
 // kept: what may last, or has to wait for the engine, is left to a goroutine.
 func (l *loop) runHere() {
+	done := false
+	defer l.stop(&done)
 	l.here = true
-	for range maxHere {
+	for n := 0; n < maxHere && l.here; n++ {
 		if !l.serve(l.takePosted(), false, false) {
-			l.server.running.Done()
+			done = true
 			return
 		}
 		l.sendHeld()
 		if !l.wait() {
-			l.server.running.Done()
+			done = true
 			return
 		}
-		if !l.here {
-			break
-		}
 	}
-	l.poll.wake()
 }

@@ -182,6 +182,32 @@ func TestTurnThatWaits(t *testing.T) {
 	})
 }
 
+// A turn may end the goroutine that it runs on, as a test does that fails in the log of its
+// server: others are served all the same, and the server can be closed.
+func TestTurnThatExits(t *testing.T) {
+	srv, ln := NewServer(newEcho()), NewListener()
+	var serving sync.WaitGroup
+	serving.Go(func() { srv.Serve(ln) })
+	exits, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, NewClient(exits), "+PONG", "PING")
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		io.WriteString(exits, "EXIT\r\n")
+	})
+	gone.Wait()
+	other, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustDo(t, NewClient(other), "+PONG", "PING")
+	mustDo(t, NewClient(exits), "+PONG", "PING")
+	srv.Close()
+	serving.Wait()
+}
+
 // A server may be closed while connections come, are served, and go.
 func TestCloseWhileConnectionsCome(t *testing.T) {
 	for range 200 {
