@@ -240,7 +240,18 @@ func (v *vm) setRaw(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	if key == lua.LNil {
 		v.runError(L, "table index is nil")
 	}
+	if i := arrayIndex(key); i > 0 {
+		v.fillUp(t, i)
+	}
 	t.RawSet(key, value)
+}
+
+// fillUp accounts for the elements that t gets with its element i: all that are missing
+// before it.
+func (v *vm) fillUp(t *lua.LTable, i int) {
+	if missing := i - t.Len(); missing > 1 && i < lua.MaxArrayIndex {
+		v.step(missing)
+	}
 }
 
 func (v *vm) selectArgs(L *lua.LState) int {

@@ -91,6 +91,7 @@ func (v *vm) record(name string, value lua.LValue) *lua.LTable {
 }
 
 func (v *vm) fromElems(elems []resp.Value) lua.LValue {
+	v.step(len(elems))
 	t := v.L.CreateTable(len(elems), 0)
 	for i := range elems {
 		t.RawSetInt(i+1, v.fromReply(&elems[i]))
@@ -114,6 +115,7 @@ func (v *vm) fromMap(elems []resp.Value) lua.LValue {
 	if v.in.resp != 3 {
 		return v.fromElems(elems)
 	}
+	v.step(len(elems))
 	t := v.L.CreateTable(0, len(elems)/2)
 	for i := 0; i+1 < len(elems); i += 2 {
 		if key := v.fromReply(&elems[i]); key != lua.LNil {
@@ -127,6 +129,7 @@ func (v *vm) fromSet(elems []resp.Value) lua.LValue {
 	if v.in.resp != 3 {
 		return v.fromElems(elems)
 	}
+	v.step(len(elems))
 	t := v.L.CreateTable(0, len(elems))
 	for i := range elems {
 		if key := v.fromReply(&elems[i]); key != lua.LNil {

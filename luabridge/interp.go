@@ -84,6 +84,7 @@ func New(o Options) *Interp {
 		in.depth = 8000
 	}
 	close(in.watch.closed)
+	in.watch.noteCollections()
 	return in
 }
 

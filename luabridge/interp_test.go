@@ -129,9 +129,23 @@ func TestMemoryIsBounded(t *testing.T) {
 		"local s = ('\\1'):rep(1e7) return cjson.encode({s, s, s, s, s, s})",
 		"local t = {} for i = 1, 40 do t = {t, t} end return t",
 		"local t = {} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+		// An element with a large index takes memory for those before it.
+		"local t = {} for i = 1, 20 do t[i] = {} t[i][1000000] = i end",
+		"local t = {} for i = 1, 20 do t[i] = {} rawset(t[i], 1000000, i) end",
+		"local t = {} for i = 1, 20 do t[i] = {} table.insert(t[i], 1000000, i) end",
+		"return cmsgpack.unpack(('\\220\\0\\20' .. ('\\129\\206\\0\\15\\66\\64\\1'):rep(20)))",
+		"return {" + strings.Repeat("{[1000000] = 1}, ", 20) + "}",
+		"return {" + strings.Repeat("redis.call('LRANGE', 'list', 0, -1), ", 20) + "}",
 	} {
 		in := New(Options{MaxMemory: 16 << 20})
-		got := eval(t, in, source)
+		long := make([]resp.Value, 3e5)
+		h := &stubHost{on: func(args []string) resp.Value {
+			if args[0] == "LRANGE" {
+				return resp.Array(long...)
+			}
+			return resp.Zero
+		}}
+		got := encoded(in.Run(h, mustCompile(t, source), nil, nil), 2)
 		if !strings.Contains(got, "not enough memory") {
 			t.Errorf("%s\n  %.200q", source, got)
 		}

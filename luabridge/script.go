@@ -85,14 +85,15 @@ const maxBrief = 2000
 
 // isBrief reports whether a function runs each of its instructions once at most, and can
 // call nothing but functions of ours: it has no loops and makes no functions. Those count
-// their work themselves.
+// their work themselves. Nor may it set an element: with a large index that takes memory for
+// all elements before it.
 func isBrief(proto *lua.FunctionProto) bool {
-	return len(proto.Code) <= maxBrief && len(proto.FunctionPrototypes) == 0 && !slices.ContainsFunc(proto.Code, loops)
+	return len(proto.Code) <= maxBrief && len(proto.FunctionPrototypes) == 0 && !slices.ContainsFunc(proto.Code, mayLast)
 }
 
-func loops(inst uint32) bool {
+func mayLast(inst uint32) bool {
 	switch opcode(inst) {
-	case lua.OP_FORLOOP, lua.OP_FORPREP, lua.OP_TFORLOOP:
+	case lua.OP_FORLOOP, lua.OP_FORPREP, lua.OP_TFORLOOP, lua.OP_SETTABLE:
 		return true
 	case lua.OP_JMP:
 		return argSbx(inst) < 0

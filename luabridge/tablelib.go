@@ -133,6 +133,7 @@ func (v *vm) tabInsert(L *lua.LState) int {
 	if t.Metatable.Type() != lua.LTTable {
 		noteFirst(t, pos)
 	}
+	v.fillUp(t, pos)
 	setInt(t, pos, L.Get(-1))
 	return 0
 }

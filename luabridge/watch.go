@@ -7,6 +7,7 @@ import (
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
+	"weak"
 )
 
 // interruptText is the virtual machine's message when the watch stops it. No
@@ -33,9 +34,23 @@ type watch struct {
 	exhausted bool
 	closed    chan struct{}
 	request   atomic.Pointer[string] // set by Interrupt, from any goroutine
+	collected atomic.Bool            // garbage was since the last look at the memory
 }
 
 var _ context.Context = (*watch)(nil)
+
+// noteCollections lets the watch know of each collection of garbage. Those come with the
+// growth of the heap, so a few instructions that take gigabytes are noticed in between.
+func (w *watch) noteCollections() {
+	var again func(weak.Pointer[watch])
+	again = func(p weak.Pointer[watch]) {
+		if w := p.Value(); w != nil {
+			w.collected.Store(true)
+			runtime.AddCleanup(&[32]byte{}, again, p)
+		}
+	}
+	again(weak.Make(w))
+}
 
 // start arms the watch for one run.
 func (w *watch) start() {
@@ -46,7 +61,7 @@ func (w *watch) start() {
 // Done is nil while the script may go on.
 func (w *watch) Done() <-chan struct{} {
 	w.left--
-	if w.left > 0 || !w.look() {
+	if w.left > 0 && !w.collected.Load() || !w.look() {
 		return nil
 	}
 	return w.closed
@@ -67,6 +82,10 @@ func (w *watch) look() bool {
 	if w.tripped {
 		return true
 	}
+	w.collected.Store(false)
+	if w.left > 0 {
+		return w.lookAtMemory()
+	}
 	w.done += int64(w.every)
 	w.left = w.every
 	if r := w.request.Load(); r != nil {
@@ -77,11 +96,15 @@ func (w *watch) look() bool {
 			return w.trip(reason)
 		}
 	}
-	if w.overMemory() {
-		w.exhausted = true
-		return w.trip("not enough memory")
+	return w.lookAtMemory()
+}
+
+func (w *watch) lookAtMemory() bool {
+	if !w.overMemory() {
+		return false
 	}
-	return false
+	w.exhausted = true
+	return w.trip("not enough memory")
 }
 
 // instructions is how many instructions, roughly, have run so far.
@@ -122,7 +145,7 @@ func heapBytes() uint64 {
 func (v *vm) step(n int) {
 	w := &v.in.watch
 	w.left -= n
-	if w.left <= 0 && w.look() {
+	if (w.left <= 0 || w.collected.Load()) && w.look() {
 		raise(errInterruptedValue)
 	}
 }
