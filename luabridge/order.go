@@ -210,8 +210,24 @@ type sizeHint struct {
 	moved bool
 	apart bool // the constructor had no elements but "[1] = ...": a field like the others
 	sized bool // the table is not one that grew from nothing, element by element
-	// removed has, for the keys that were set to nil, how many fields had been set by then.
-	removed *map[lua.LValue]int
+	past  *history
+}
+
+// history is what was removed from a table.
+type history struct {
+	removed  map[lua.LValue]int // for the keys that were set to nil, how many fields had been set by then
+	removals int                // how often that was
+	holes    int                // how often an element before the last one was set to nil
+}
+
+// pastOf is what was removed from a table without metatable.
+func pastOf(t *lua.LTable) *history {
+	hint, _ := t.Metatable.(sizeHint)
+	if hint.past == nil {
+		hint.past = &history{}
+		t.Metatable = hint
+	}
+	return hint.past
 }
 
 func (sizeHint) String() string       { return "nil" }
@@ -236,21 +252,27 @@ func noteRemoval(t *lua.LTable, key lua.LValue) {
 	if !layout.ok || t.RawGet(key) == lua.LNil {
 		return
 	}
-	hint, _ := t.Metatable.(sizeHint)
-	if hint.removed == nil {
-		hint.removed = &map[lua.LValue]int{}
-		t.Metatable = hint
+	past := pastOf(t)
+	if past.removed == nil {
+		past.removed = map[lua.LValue]int{}
 	}
-	(*hint.removed)[key] = len(fieldsSet(t))
+	past.removed[key] = len(fieldsSet(t))
+	past.removals++
+}
+
+// noteHole notes that an element of a table without metatable, not its last one, was removed.
+// Lua's array part stays as it is then.
+func noteHole(t *lua.LTable) {
+	pastOf(t).holes++
 }
 
 // removals are the keys that were removed and not set again.
 func removals(t *lua.LTable, hint sizeHint) map[lua.LValue]int {
-	if hint.removed == nil {
+	if hint.past == nil {
 		return nil
 	}
-	gone := make(map[lua.LValue]int, len(*hint.removed))
-	for key, at := range *hint.removed {
+	gone := make(map[lua.LValue]int, len(hint.past.removed))
+	for key, at := range hint.past.removed {
 		if t.RawGet(key) == lua.LNil {
 			gone[key] = at
 		}
@@ -308,7 +330,7 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	if hint.late > 0 || hint.apart {
 		start = 0
 	}
-	if last <= hint.array {
+	if last <= hint.array || hint.holes() > 0 && !hint.apart && hint.late == 0 && dense(t, last, hint.holes()) {
 		start = last // a constructor may have holes
 	}
 	model := newKeyTable(start, hint.hash)
@@ -343,16 +365,24 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	return keys, min(last, model.array)
 }
 
-// dense reports whether more than half of t[1..n] is set, so that Lua keeps it in
-// the array part.
-func dense(t *lua.LTable, n int) bool {
-	used := 0
-	for i := 1; i <= n; i++ {
+// holes is how many elements were removed that were not the last.
+func (h sizeHint) holes() int {
+	if h.past == nil {
+		return 0
+	}
+	return h.past.holes
+}
+
+// dense reports whether more than half of t[1..n] is set, or was before holes of it were
+// removed, so that Lua keeps it in the array part.
+func dense(t *lua.LTable, n, holes int) bool {
+	used, half := holes, 1<<bits.Len(uint(n-1))/2
+	for i := 1; i <= n && used <= half && used+n-i >= half; i++ {
 		if t.RawGetInt(i) != lua.LNil {
 			used++
 		}
 	}
-	return used > 1<<bits.Len(uint(n-1))/2
+	return used > half
 }
 
 // border is what "#" gives of a table: where Lua's binary search over the array
@@ -367,10 +397,10 @@ func border(t *lua.LTable) int {
 	case hint.array > 0 && t.RawGetInt(hint.array) != lua.LNil: // the rest is in the hash part
 		return hashBorder(t, hint.array)
 	}
-	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
+	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n, hint.holes()) {
 		return 0
 	}
-	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n)
+	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n, hint.holes())
 	if n == 0 || n == size && !alone {
 		return n
 	}

@@ -261,7 +261,11 @@ func luaErase(L *lua.LState) int {
 		return 0
 	}
 	t.RawSetInt(i, lua.LNil)
-	for n := t.Len(); n < i; n++ { // it was the last: the array ends before it now
+	last := t.Len()
+	if last > i {
+		noteHole(t)
+	}
+	for ; last < i; last++ { // it was the last: the array ends before it now
 		t.Remove(-1)
 	}
 	return 0
@@ -338,15 +342,30 @@ func luaSpread(L *lua.LState) int {
 // an open call gave. A fourth argument tells how many fields come before [1].
 func luaSized(L *lua.LState) int {
 	table := L.CheckTable(1)
-	hint := sizeHint{array: L.CheckInt(2), hash: L.CheckInt(3), sized: true}
-	if fixed := -1 - hint.array; fixed >= 0 {
-		hint.array = openLen(table, fixed, hint.hash)
-		hint.moved = hint.array > fixed
+	hint := sizeHint{hash: L.CheckInt(3), sized: true}
+	n := L.CheckInt(2)
+	if fixed := -1 - n; fixed >= 0 {
+		n = openLen(table, fixed, hint.hash)
+		hint.moved = n > fixed
+		hint.array = max(n, encodedSize(fixed))
+	} else {
+		hint.array = encodedSize(n)
 	}
 	hint.late, hint.apart = L.OptInt(4, 0), L.GetTop() > 3
 	table.Metatable = hint
 	L.Push(table)
 	return 1
+}
+
+// encodedSize is the size that Lua gives a constructor's part for n items: its instruction has
+// room for four significant bits, rounded up.
+func encodedSize(n int) int {
+	shift := 0
+	for n >= 16 {
+		n = (n + 1) >> 1
+		shift++
+	}
+	return n << shift
 }
 
 // openLen is how many items a constructor with an open call at its end has, of which fixed
