@@ -155,58 +155,6 @@ func (v *vm) pairs(L *lua.LState) int {
 	return 3
 }
 
-// baseNext is next. The walk of the table that was asked last is kept, so that
-// a loop does not compute the order of the keys again for every field.
-func (v *vm) baseNext(L *lua.LState) int {
-	t := v.checkTable(L, 1)
-	key := L.Get(2)
-	w := v.walkFor(t, key)
-	if w == nil {
-		v.runError(L, "invalid key to 'next'")
-	}
-	key, value := w.next()
-	L.SetTop(0)
-	L.Push(key)
-	if key == lua.LNil {
-		w.t = nil // the walk is over
-		return 1
-	}
-	L.Push(value)
-	return 2
-}
-
-// walkFor is a walk of t that stands after key; nil when there is no such key.
-func (v *vm) walkFor(t *lua.LTable, key lua.LValue) *walker {
-	for i := len(v.walks) - 1; i >= 0 && key != lua.LNil; i-- {
-		if w := v.walks[i]; w.t == t && w.seek(key) {
-			return w
-		}
-	}
-	w := &walker{t: t}
-	if !w.seek(key) {
-		return nil
-	}
-	v.keepWalk(w)
-	return w
-}
-
-// maxWalks is how many unfinished walks are remembered.
-const maxWalks = 8
-
-func (v *vm) keepWalk(w *walker) {
-	for i, old := range v.walks {
-		if old.t == nil {
-			v.walks[i] = w
-			return
-		}
-	}
-	if len(v.walks) == maxWalks {
-		copy(v.walks, v.walks[1:])
-		v.walks = v.walks[:maxWalks-1]
-	}
-	v.walks = append(v.walks, w)
-}
-
 func (v *vm) rawEqual(L *lua.LState) int {
 	a, b := v.checkAny(L, 1), v.checkAny(L, 2)
 	return pushBool(L, L.RawEqual(a, b))

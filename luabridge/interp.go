@@ -131,6 +131,7 @@ type vm struct {
 	native  nativeCoroutines
 	chunks  map[string]string // short name of a loadstring chunk -> its name
 	walks   []*walker         // unfinished walks of next, newest last
+	orders  [4]*keyOrder      // the last ones that were needed
 	failed  failure           // what handleError kept
 	library libraryState      // of the state that runs functions
 
@@ -292,6 +293,8 @@ func (v *vm) begin(h Host, brief bool) {
 
 func (v *vm) end() {
 	v.host = nil
+	clear(v.walks)
+	v.orders = [len(v.orders)]*keyOrder{}
 	v.broken = v.broken || v.in.watch.exhausted
 }
 

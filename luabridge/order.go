@@ -315,16 +315,17 @@ func fieldsSet(t *lua.LTable) (keys []lua.LValue) {
 	return keys
 }
 
-// hashKeys are the keys of t that Lua's array part does not hold, in Lua's order,
-// and the last index that it may hold.
-func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
+// hashKeys are the keys of t that Lua's array part does not hold, in Lua's order, with some
+// that were removed, and the last index that it may hold. They are whole if all keys that t
+// ever had are among both.
+func hashKeys(t *lua.LTable) (keys []lua.LValue, array int, whole bool) {
 	last, prefix := t.MaxN(), 0
 	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
 		prefix++
 	}
 	fields, hint := fieldsSet(t), sizeHintOf(t)
 	if len(fields) == 0 && prefix == last && !hint.apart {
-		return nil, last
+		return nil, last, true
 	}
 	start := prefix
 	if hint.late > 0 || hint.apart {
@@ -356,13 +357,13 @@ func hashKeys(t *lua.LTable) ([]lua.LValue, int) {
 	if hint.moved {
 		model.reinsert()
 	}
-	keys := make([]lua.LValue, 0, len(model.nodes))
+	keys = make([]lua.LValue, 0, len(model.nodes))
 	for _, node := range model.nodes {
-		if node.key != nil && t.RawGet(node.key) != lua.LNil {
+		if node.key != nil {
 			keys = append(keys, node.key)
 		}
 	}
-	return keys, min(last, model.array)
+	return keys, min(last, model.array), last <= model.array && len(keys) == len(fields)
 }
 
 // holes is how many elements were removed that were not the last.
@@ -438,78 +439,4 @@ func arrayEnd(n int) lua.LValue {
 		return lua.LNil
 	}
 	return lua.LNumber(n)
-}
-
-// walker walks the fields of a table in Lua's order.
-type walker struct {
-	t     *lua.LTable
-	index int // last array index returned
-	n     int
-	keys  []lua.LValue
-	pos   int
-	begun bool
-}
-
-// next returns the next field, or LNil.
-func (w *walker) next() (key, value lua.LValue) {
-	if !w.begun {
-		value, hint := w.t.RawGetInt(1), sizeHintOf(w.t)
-		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart {
-			w.index = 1 // most often asked to see whether a table is empty
-			return small[1], value
-		}
-		w.begun = true
-		w.keys, w.n = hashKeys(w.t)
-	}
-	for w.index < w.n {
-		w.index++
-		if value := w.t.RawGetInt(w.index); value != lua.LNil {
-			return number(int64(w.index)), value
-		}
-	}
-	for w.pos < len(w.keys) {
-		key := w.keys[w.pos]
-		w.pos++
-		if value := w.t.RawGet(key); value != lua.LNil {
-			return key, value
-		}
-	}
-	return lua.LNil, lua.LNil
-}
-
-// seek continues after key; false when the walk has no such key.
-func (w *walker) seek(key lua.LValue) bool {
-	if key == lua.LNil {
-		w.index, w.pos = 0, 0
-		return true
-	}
-	if !w.begun {
-		w.begun = true
-		w.keys, w.n = hashKeys(w.t)
-		if w.index == 1 && key == small[1] { // it may have been removed since
-			return true
-		}
-	}
-	if i := arrayIndex(key); i > 0 && i <= w.n {
-		w.index, w.pos = i, 0
-		return true
-	}
-	if w.index == w.n && w.pos > 0 && w.keys[w.pos-1] == key {
-		return true
-	}
-	for i, k := range w.keys {
-		if k == key {
-			w.index, w.pos = w.n, i+1
-			return true
-		}
-	}
-	return false
-}
-
-// fields calls fn for every field of t in Lua's order.
-func fields(t *lua.LTable, fn func(key, value lua.LValue)) {
-	w := walker{t: t}
-	for key, value := w.next(); key != lua.LNil; key, value = w.next() {
-		fn(key, value)
-	}
 }

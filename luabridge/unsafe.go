@@ -51,7 +51,7 @@ var layout = findLayout()
 type stateLayout struct {
 	ok                                      bool
 	reg, currentFrame, uvcache, hasErrorFun uintptr
-	keys                                    uintptr // in LTable
+	array, dict, strdict, keys              uintptr // in LTable
 }
 
 func findLayout() stateLayout {
@@ -60,8 +60,8 @@ func findLayout() stateLayout {
 	cur, ok2 := st.FieldByName("currentFrame")
 	uvs, ok3 := st.FieldByName("uvcache")
 	hef, ok4 := st.FieldByName("hasErrorFunc")
-	keys, ok5 := reflect.TypeOf(lua.LTable{}).FieldByName("keys")
-	ok := ok1 && ok2 && ok3 && ok4 && ok5 && keys.Type == reflect.TypeOf([]lua.LValue(nil)) &&
+	table, okTable := findTable()
+	ok := ok1 && ok2 && ok3 && ok4 && okTable &&
 		sameStruct(reg.Type, reflect.TypeOf((*registry)(nil)), false) &&
 		sameStruct(cur.Type, reflect.TypeOf((*frame)(nil)), true) &&
 		sameStruct(uvs.Type, reflect.TypeOf((*upvalue)(nil)), true) &&
@@ -69,7 +69,25 @@ func findLayout() stateLayout {
 	if !ok {
 		return stateLayout{}
 	}
-	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset, keys.Offset}
+	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset, table[0], table[1], table[2], table[3]}
+}
+
+// findTable finds the array, the two maps and the keys of a table.
+func findTable() (offsets [4]uintptr, ok bool) {
+	for i, want := range []struct {
+		name string
+		t    reflect.Type
+	}{
+		{"array", reflect.TypeFor[[]lua.LValue]()}, {"dict", reflect.TypeFor[map[lua.LValue]lua.LValue]()},
+		{"strdict", reflect.TypeFor[map[string]lua.LValue]()}, {"keys", reflect.TypeFor[[]lua.LValue]()},
+	} {
+		field, found := reflect.TypeFor[lua.LTable]().FieldByName(want.name)
+		if !found || field.Type != want.t {
+			return offsets, false
+		}
+		offsets[i] = field.Offset
+	}
+	return offsets, true
 }
 
 // sameStruct compares what two pointer types point to, field by field: name,
@@ -148,6 +166,21 @@ func field[T any](L *lua.LState, offset uintptr) *T {
 // assignment, removed ones too. The layout must be known.
 func tableKeys(t *lua.LTable) *[]lua.LValue {
 	return (*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.keys))
+}
+
+// tableShape tells whether a table has got keys that it never had: how long its array is, and
+// how many keys there were outside of it.
+type tableShape struct{ array, fields int }
+
+// shapeOf is a table's shape now. The layout must be known.
+func shapeOf(t *lua.LTable) tableShape {
+	return tableShape{len(*(*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.array))), len(*tableKeys(t))}
+}
+
+// liveFields is how many fields outside of the array have a value. The layout must be known.
+func liveFields(t *lua.LTable) int {
+	return len(*(*map[lua.LValue]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.dict))) +
+		len(*(*map[string]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.strdict)))
 }
 
 // currentFrame is the running function's frame, nil when frames are unknown.

@@ -1,0 +1,214 @@
+package luabridge
+
+import lua "github.com/yuin/gopher-lua"
+
+// keyOrder is the order of a table's keys as it was found once.
+type keyOrder struct {
+	t     *lua.LTable
+	keys  []lua.LValue // outside of the array part
+	array int          // the last index of the array part
+	whole bool         // the order holds until t gets a key that it never had
+	shape tableShape
+
+	// dead keys at the beginning had no value when the order was last looked at from its
+	// start. Then there were so many live fields, and so many had been removed.
+	dead, live, removals int
+}
+
+func findOrder(t *lua.LTable) *keyOrder {
+	o := &keyOrder{t: t}
+	o.keys, o.array, o.whole = hashKeys(t)
+	if o.whole = o.whole && layout.ok; o.whole {
+		o.shape = shapeOf(t)
+	}
+	return o
+}
+
+// holds reports whether the order is still that of t.
+func (o *keyOrder) holds(t *lua.LTable) bool {
+	return o != nil && o.t == t && o.whole && o.shape == shapeOf(t)
+}
+
+// first is the position of the first key that has a value. A script that takes one field
+// after the other out of a table does not have to look at all those again that are gone.
+func (o *keyOrder) first() int {
+	if !o.whole {
+		return 0
+	}
+	live, removals := liveFields(o.t), 0
+	if hint, _ := o.t.Metatable.(sizeHint); hint.past != nil {
+		removals = hint.past.removals
+	}
+	pos := o.dead
+	if live-o.live+removals-o.removals != 0 { // a removed field was set again
+		pos = 0
+	}
+	for pos < len(o.keys) && o.t.RawGet(o.keys[pos]) == lua.LNil {
+		pos++
+	}
+	if pos == len(o.keys) && live > 0 {
+		pos = 0
+	}
+	o.dead, o.live, o.removals = pos, live, removals
+	return pos
+}
+
+// orderOf is a table's order. One that was found before is taken if it still holds, since
+// finding it takes time for all keys.
+func (v *vm) orderOf(t *lua.LTable) *keyOrder {
+	for _, o := range v.orders {
+		if o.holds(t) {
+			return o
+		}
+	}
+	copy(v.orders[1:], v.orders[:])
+	v.orders[0] = findOrder(t)
+	return v.orders[0]
+}
+
+// walker walks the fields of a table in Lua's order.
+type walker struct {
+	t     *lua.LTable
+	v     *vm       // knows orders; may be nil
+	order *keyOrder // nil before it is needed
+	index int       // last array index returned
+	pos   int       // in the order's keys
+	steps int
+}
+
+func (w *walker) needOrder() {
+	switch {
+	case w.order != nil:
+	case w.v != nil:
+		w.order = w.v.orderOf(w.t)
+	default:
+		w.order = findOrder(w.t)
+	}
+}
+
+// next returns the next field, or LNil.
+func (w *walker) next() (key, value lua.LValue) {
+	w.steps++
+	if w.order == nil {
+		value, hint := w.t.RawGetInt(1), sizeHintOf(w.t)
+		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart {
+			w.index = 1 // most often asked to see whether a table is empty
+			return small[1], value
+		}
+		w.needOrder()
+	}
+	for w.index < w.order.array {
+		w.index++
+		if value := w.t.RawGetInt(w.index); value != lua.LNil {
+			return number(int64(w.index)), value
+		}
+	}
+	if w.pos == 0 {
+		w.pos = w.order.first()
+	}
+	for w.pos < len(w.order.keys) {
+		key := w.order.keys[w.pos]
+		w.pos++
+		if value := w.t.RawGet(key); value != lua.LNil {
+			return key, value
+		}
+	}
+	return lua.LNil, lua.LNil
+}
+
+// restart begins anew.
+func (w *walker) restart() {
+	if !w.order.holds(w.t) {
+		w.order = nil
+	}
+	w.index, w.pos, w.steps = 0, 0, 0
+}
+
+// seek continues after key; false when the walk has no such key.
+func (w *walker) seek(key lua.LValue) bool {
+	if w.order == nil && w.index == 1 && key == small[1] { // it may have been removed since
+		w.needOrder()
+		return true
+	}
+	w.needOrder()
+	if i := arrayIndex(key); i > 0 && i <= w.order.array {
+		w.index, w.pos = i, 0
+		return true
+	}
+	if w.index == w.order.array && w.pos > 0 && w.order.keys[w.pos-1] == key {
+		return true
+	}
+	for i, k := range w.order.keys {
+		if k == key {
+			w.index, w.pos = w.order.array, i+1
+			return true
+		}
+	}
+	return false
+}
+
+// fields calls fn for every field of t in Lua's order.
+func fields(t *lua.LTable, fn func(key, value lua.LValue)) {
+	w := walker{t: t}
+	for key, value := w.next(); key != lua.LNil; key, value = w.next() {
+		fn(key, value)
+	}
+}
+
+// baseNext is next.
+func (v *vm) baseNext(L *lua.LState) int {
+	t := v.checkTable(L, 1)
+	key := L.Get(2)
+	w := v.walkFor(t, key)
+	if w == nil {
+		v.runError(L, "invalid key to 'next'")
+	}
+	key, value := w.next()
+	L.SetTop(0)
+	L.Push(key)
+	if key == lua.LNil {
+		w.t = nil // the walk is over
+		return 1
+	}
+	L.Push(value)
+	return 2
+}
+
+// walkFor is a walk of t that stands after key; nil when there is no such key. A walk that
+// has returned one field at most is begun anew for the next one: whoever asked for it is
+// found again at the same place.
+func (v *vm) walkFor(t *lua.LTable, key lua.LValue) *walker {
+	for i := len(v.walks) - 1; i >= 0; i-- {
+		switch w := v.walks[i]; {
+		case w.t != t:
+		case key == lua.LNil && w.steps <= 1:
+			w.restart()
+			return w
+		case key != lua.LNil && w.seek(key):
+			return w
+		}
+	}
+	w := &walker{t: t, v: v}
+	if key != lua.LNil && !w.seek(key) {
+		return nil
+	}
+	v.keepWalk(w)
+	return w
+}
+
+// maxWalks is how many unfinished walks are remembered.
+const maxWalks = 8
+
+func (v *vm) keepWalk(w *walker) {
+	for i, old := range v.walks {
+		if old.t == nil {
+			v.walks[i] = w
+			return
+		}
+	}
+	if len(v.walks) == maxWalks {
+		copy(v.walks, v.walks[1:])
+		v.walks = v.walks[:maxWalks-1]
+	}
+	v.walks = append(v.walks, w)
+}
