@@ -449,3 +449,18 @@ func TestFreshRandomNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What scripts often ask of a table does not take time for all of its keys: each of these
+// would take minutes.
+func TestQuestionsAboutBigTables(t *testing.T) {
+	for _, source := range []string{
+		"local t = {} for i = 1, 50000 do t['k' .. i] = i if next(t) == nil then return 0 end end return 1",
+		"local t = {} for i = 1, 50000 do t['k' .. i] = i end local n = 0 while next(t) do t[next(t)] = nil n = n + 1 end return n - 49999",
+		"local t = {} for i = 1, 50000 do t['k' .. i] = i end for i = 1, 50000 do for k in pairs(t) do break end end return 1",
+		"local t = {} for i = 1, 200000 do t[i] = i end local n = 0 while #t > 0 do n = n + 1 t[n] = nil end return n - 131071",
+	} {
+		if got := eval(t, New(Options{}), source); got != ":1\r\n" {
+			t.Errorf("%s\n  %.200q", source, got)
+		}
+	}
+}

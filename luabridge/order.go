@@ -25,15 +25,17 @@ type keyTable struct {
 	free      int // all slots from here on are taken
 	array     int // size of the array part
 	arrayUsed int // how many of it are in use
-	removed   map[lua.LValue]int
-	now       int // how many fields were set before the one that is inserted
+	t         *lua.LTable
+	removed   map[lua.LValue]int // the history of t
+	now       int                // how many fields were set before the one that is inserted
+	lost      int                // keys of t without value that have no slot any more
 }
 
 // gone reports whether a key's value is nil by now: it takes room until the next
 // move, or until a key that belongs there comes.
 func (t *keyTable) gone(key lua.LValue) bool {
 	at, ok := t.removed[key]
-	return ok && at <= t.now
+	return ok && at <= t.now && t.t.RawGet(key) == lua.LNil
 }
 
 // newKeyTable models a table whose array part holds 1..n and whose hash part
@@ -101,6 +103,7 @@ func (t *keyTable) insert(key lua.LValue) {
 		return
 	} else if t.gone(other) {
 		t.nodes[mp].key = key
+		t.lost++
 		return
 	}
 	slot := t.freeSlot()
@@ -176,8 +179,12 @@ func (t *keyTable) move(n int) {
 	old := t.nodes
 	t.setSize(n)
 	for i := len(old) - 1; i >= 0; i-- {
-		if old[i].key != nil && !t.gone(old[i].key) {
-			t.insert(old[i].key)
+		switch key := old[i].key; {
+		case key == nil:
+		case t.gone(key):
+			t.lost++
+		default:
+			t.insert(key)
 		}
 	}
 }
@@ -218,6 +225,7 @@ type history struct {
 	removed  map[lua.LValue]int // for the keys that were set to nil, how many fields had been set by then
 	removals int                // how often that was
 	holes    int                // how often an element before the last one was set to nil
+	dense    int                // so many elements are in the array part
 }
 
 // pastOf is what was removed from a table without metatable.
@@ -266,20 +274,6 @@ func noteHole(t *lua.LTable) {
 	pastOf(t).holes++
 }
 
-// removals are the keys that were removed and not set again.
-func removals(t *lua.LTable, hint sizeHint) map[lua.LValue]int {
-	if hint.past == nil {
-		return nil
-	}
-	gone := make(map[lua.LValue]int, len(hint.past.removed))
-	for key, at := range hint.past.removed {
-		if t.RawGet(key) == lua.LNil {
-			gone[key] = at
-		}
-	}
-	return gone
-}
-
 // sizeHintOf is what is known of a table's constructor. Its size of the array part
 // held only until a field found no room in the hash part.
 func sizeHintOf(t *lua.LTable) sizeHint {
@@ -315,27 +309,28 @@ func fieldsSet(t *lua.LTable) (keys []lua.LValue) {
 	return keys
 }
 
-// hashKeys are the keys of t that Lua's array part does not hold, in Lua's order, with some
-// that were removed, and the last index that it may hold. They are whole if all keys that t
-// ever had are among both.
-func hashKeys(t *lua.LTable) (keys []lua.LValue, array int, whole bool) {
+// modelOf is a model of t's hash part, nil if it has none, and the last index of the array part.
+func modelOf(t *lua.LTable) (model *keyTable, array int) {
 	last, prefix := t.MaxN(), 0
 	for prefix < last && t.RawGetInt(prefix+1) != lua.LNil {
 		prefix++
 	}
 	fields, hint := fieldsSet(t), sizeHintOf(t)
 	if len(fields) == 0 && prefix == last && !hint.apart {
-		return nil, last, true
+		return nil, last
 	}
 	start := prefix
 	if hint.late > 0 || hint.apart {
 		start = 0
 	}
-	if last <= hint.array || hint.holes() > 0 && !hint.apart && hint.late == 0 && dense(t, last, hint.holes()) {
+	if last <= hint.array || hint.past != nil && hint.past.holes > 0 && !hint.apart && hint.late == 0 && hint.dense(t, last) {
 		start = last // a constructor may have holes
 	}
-	model := newKeyTable(start, hint.hash)
-	model.removed = removals(t, hint)
+	model = newKeyTable(start, hint.hash)
+	model.t = t
+	if hint.past != nil {
+		model.removed = hint.past.removed
+	}
 	late := min(hint.late, len(fields))
 	for n, key := range fields[:late] {
 		model.now = n
@@ -357,31 +352,26 @@ func hashKeys(t *lua.LTable) (keys []lua.LValue, array int, whole bool) {
 	if hint.moved {
 		model.reinsert()
 	}
-	keys = make([]lua.LValue, 0, len(model.nodes))
-	for _, node := range model.nodes {
-		if node.key != nil {
-			keys = append(keys, node.key)
-		}
-	}
-	return keys, min(last, model.array), last <= model.array && len(keys) == len(fields)
-}
-
-// holes is how many elements were removed that were not the last.
-func (h sizeHint) holes() int {
-	if h.past == nil {
-		return 0
-	}
-	return h.past.holes
+	return model, min(last, model.array)
 }
 
 // dense reports whether more than half of t[1..n] is set, or was before holes of it were
 // removed, so that Lua keeps it in the array part.
-func dense(t *lua.LTable, n, holes int) bool {
-	used, half := holes, 1<<bits.Len(uint(n-1))/2
-	for i := 1; i <= n && used <= half && used+n-i >= half; i++ {
+func (h sizeHint) dense(t *lua.LTable, n int) bool {
+	used, half := 0, 1<<bits.Len(uint(n-1))/2
+	if h.past != nil {
+		if n <= h.past.dense {
+			return true
+		}
+		used = h.past.holes
+	}
+	for i := n; i > 0 && used <= half && used+i > half; i-- {
 		if t.RawGetInt(i) != lua.LNil {
 			used++
 		}
+	}
+	if used > half && h.past != nil {
+		h.past.dense = n
 	}
 	return used > half
 }
@@ -398,10 +388,10 @@ func border(t *lua.LTable) int {
 	case hint.array > 0 && t.RawGetInt(hint.array) != lua.LNil: // the rest is in the hash part
 		return hashBorder(t, hint.array)
 	}
-	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n, hint.holes()) {
+	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !hint.dense(t, n) {
 		return 0
 	}
-	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n, hint.holes())
+	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !hint.dense(t, n)
 	if n == 0 || n == size && !alone {
 		return n
 	}

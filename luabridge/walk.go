@@ -5,48 +5,76 @@ import lua "github.com/yuin/gopher-lua"
 // keyOrder is the order of a table's keys as it was found once.
 type keyOrder struct {
 	t     *lua.LTable
-	keys  []lua.LValue // outside of the array part
-	array int          // the last index of the array part
-	whole bool         // the order holds until t gets a key that it never had
+	model *keyTable // of the keys outside of the array part; nil if there were none
+	array int       // the last index of the array part
 	shape tableShape
 
-	// dead keys at the beginning had no value when the order was last looked at from its
+	// dead slots at the beginning had no value when the order was last looked at from its
 	// start. Then there were so many live fields, and so many had been removed.
 	dead, live, removals int
 }
 
 func findOrder(t *lua.LTable) *keyOrder {
 	o := &keyOrder{t: t}
-	o.keys, o.array, o.whole = hashKeys(t)
-	if o.whole = o.whole && layout.ok; o.whole {
+	o.model, o.array = modelOf(t)
+	if layout.ok {
 		o.shape = shapeOf(t)
 	}
 	return o
 }
 
-// holds reports whether the order is still that of t.
-func (o *keyOrder) holds(t *lua.LTable) bool {
-	return o != nil && o.t == t && o.whole && o.shape == shapeOf(t)
+// slots are those of the hash part.
+func (o *keyOrder) slots() []keyNode {
+	if o.model == nil {
+		return nil
+	}
+	return o.model.nodes
 }
 
-// first is the position of the first key that has a value. A script that takes one field
-// after the other out of a table does not have to look at all those again that are gone.
+// whole reports whether all keys that the table had when the order was found are in it, also
+// those without value: then it holds until there is another one.
+func (o *keyOrder) whole() bool {
+	return layout.ok && o.shape.array <= o.array && (o.model == nil || o.model.lost == 0)
+}
+
+// holds reports whether the order is still that of t, or is again with the fields that came
+// since.
+func (o *keyOrder) holds(t *lua.LTable) bool {
+	if o == nil || o.t != t || !o.whole() {
+		return false
+	}
+	now := shapeOf(t)
+	if hint := sizeHintOf(t); now.array == o.shape.array && o.model != nil && hint.late == 0 && !hint.moved && !hint.apart {
+		if hint.past != nil {
+			o.model.removed = hint.past.removed
+		}
+		for ; o.shape.fields < now.fields; o.shape.fields++ {
+			o.model.now = o.shape.fields
+			o.model.insert((*tableKeys(t))[o.shape.fields])
+			o.dead = 0
+		}
+	}
+	return now == o.shape && o.whole()
+}
+
+// first is the first slot whose key has a value. A script that takes one field after the
+// other out of a table does not have to look at all those again that are gone.
 func (o *keyOrder) first() int {
-	if !o.whole {
+	if o.model == nil || !o.whole() {
 		return 0
 	}
 	live, removals := liveFields(o.t), 0
 	if hint, _ := o.t.Metatable.(sizeHint); hint.past != nil {
 		removals = hint.past.removals
 	}
-	pos := o.dead
+	slots, pos := o.slots(), o.dead
 	if live-o.live+removals-o.removals != 0 { // a removed field was set again
 		pos = 0
 	}
-	for pos < len(o.keys) && o.t.RawGet(o.keys[pos]) == lua.LNil {
+	for pos < len(slots) && (slots[pos].key == nil || o.t.RawGet(slots[pos].key) == lua.LNil) {
 		pos++
 	}
-	if pos == len(o.keys) && live > 0 {
+	if pos == len(slots) && live > 0 {
 		pos = 0
 	}
 	o.dead, o.live, o.removals = pos, live, removals
@@ -72,7 +100,7 @@ type walker struct {
 	v     *vm       // knows orders; may be nil
 	order *keyOrder // nil before it is needed
 	index int       // last array index returned
-	pos   int       // in the order's keys
+	pos   int       // in the order's slots
 	steps int
 }
 
@@ -106,9 +134,12 @@ func (w *walker) next() (key, value lua.LValue) {
 	if w.pos == 0 {
 		w.pos = w.order.first()
 	}
-	for w.pos < len(w.order.keys) {
-		key := w.order.keys[w.pos]
+	for slots := w.order.slots(); w.pos < len(slots); {
+		key := slots[w.pos].key
 		w.pos++
+		if key == nil {
+			continue
+		}
 		if value := w.t.RawGet(key); value != lua.LNil {
 			return key, value
 		}
@@ -135,11 +166,12 @@ func (w *walker) seek(key lua.LValue) bool {
 		w.index, w.pos = i, 0
 		return true
 	}
-	if w.index == w.order.array && w.pos > 0 && w.order.keys[w.pos-1] == key {
+	slots := w.order.slots()
+	if w.index == w.order.array && w.pos > 0 && w.pos <= len(slots) && slots[w.pos-1].key == key {
 		return true
 	}
-	for i, k := range w.order.keys {
-		if k == key {
+	for i, slot := range slots {
+		if slot.key == key {
 			w.index, w.pos = w.order.array, i+1
 			return true
 		}
