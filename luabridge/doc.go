@@ -83,6 +83,9 @@
 //   - error({}) without an err field crashes the server; here it is an error.
 //   - Replies and cjson or cmsgpack texts that grow beyond the memory limit are an
 //     error; the server runs out of memory.
+//   - An element with an index below 4,194,304 takes memory for all elements before it, so
+//     some tables with few elements of large indexes reach the memory limit, which the
+//     server does not have.
 //   - Changing the metatable of strings has no effect; in the server it lasts
 //     for all later scripts.
 //   - The last digits of sin, atan2, sinh and the like can differ; those of x^y,
