@@ -165,20 +165,16 @@ func (e *Engine) lock() {
 // lockForCommand begins the turn of a client's commands, or of a new client. It
 // gets in while a script is busy, to be told so by the gates.
 func (e *Engine) lockForCommand() {
-	e.mu.Lock()
-	for e.mustWait() {
-		e.changed.Wait()
-	}
-	e.begin()
+	e.lockForTurn(nil)
 }
 
 func (e *Engine) mustWait() bool { return (e.core.stalled || e.core.away) && !e.core.closed }
 
-// lockForTurn is lockForCommand for what came over a connection. Replies of others that are
-// held back meanwhile do not wait with it.
+// lockForTurn is lockForCommand for what came over a connection, unless that is nil. Replies
+// of others that are held back meanwhile do not wait with it.
 func (e *Engine) lockForTurn(conn *resp.Conn) {
 	e.mu.Lock()
-	if e.mustWait() {
+	if conn != nil && e.mustWait() {
 		conn.Waits()
 	}
 	for e.mustWait() {

@@ -39,13 +39,11 @@ func (l *loop) runHere() {
 	defer l.stop(&done)
 	l.here = true
 	for n := 0; n < maxHere && l.here; n++ {
-		if !l.serve(l.takePosted(), false, false) {
-			done = true
+		if done = !l.serve(l.takePosted(), false, false); done {
 			return
 		}
 		l.sendHeld()
-		if !l.wait() {
-			done = true
+		if done = !l.wait(); done {
 			return
 		}
 	}
