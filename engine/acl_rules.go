@@ -220,13 +220,13 @@ func (p *permission) addChannels(glob string) error {
 func hasSpace(s string) bool { return strings.ContainsAny(s, " \t\n\v\f\r\x00") }
 
 func (p *permission) applyCategory(name string, allow bool) error {
-	category := name[1:]
-	if !slices.Contains(aclCategories, category) {
+	category := categoryNamed(name[1:])
+	if category == 0 {
 		return errRuleUnknown
 	}
 	p.addRule(name, allow)
 	p.table.each(func(s *Spec) {
-		if slices.Contains(s.categories, category) {
+		if s.categories&category != 0 {
 			p.setCommand(s, allow)
 		}
 	})

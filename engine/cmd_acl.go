@@ -157,13 +157,13 @@ func aclCat(c *Call) resp.Value {
 	if len(c.Args) > 3 {
 		return c.subcommandSyntax()
 	}
-	category := strings.ToLower(cString(c.Args[2]))
-	if !slices.Contains(aclCategories, category) {
+	category := categoryNamed(strings.ToLower(cString(c.Args[2])))
+	if category == 0 {
 		return resp.Err(oneLine("ERR Unknown category '" + clip(c.Args[2], 128) + "'"))
 	}
 	out := []resp.Value{}
 	c.table.each(func(s *Spec) {
-		if slices.Contains(s.categories, category) {
+		if s.categories&category != 0 {
 			out = append(out, resp.Bulk(s.Name))
 		}
 	})

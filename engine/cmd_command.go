@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/echomq/echomq-sim/resp"
@@ -108,7 +107,8 @@ func commandFilter(kind, arg string) func(s *Spec) bool {
 	case "module": // no command comes from a module
 		return func(*Spec) bool { return false }
 	case "aclcat":
-		return func(s *Spec) bool { return slices.Contains(s.categories, strings.ToLower(arg)) }
+		category := categoryNamed(strings.ToLower(arg))
+		return func(s *Spec) bool { return s.categories&category != 0 }
 	case "pattern":
 		return func(s *Spec) bool { return globMatch(arg, s.Name, true) }
 	}

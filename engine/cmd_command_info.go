@@ -16,9 +16,9 @@ func infoOf(specs []*Spec) resp.Value {
 
 // info is the row as COMMAND INFO shows it.
 func (s *Spec) info() resp.Value {
-	categories := make([]resp.Value, len(s.categories))
-	for i, name := range s.categories {
-		categories[i] = resp.Simple("@" + name)
+	var categories []resp.Value
+	for _, name := range s.categories.names() {
+		categories = append(categories, resp.Simple("@"+name))
 	}
 	specs := make([]resp.Value, len(s.Keys))
 	for i := range s.Keys {

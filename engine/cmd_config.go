@@ -51,9 +51,10 @@ func configGet(c *Call) resp.Value {
 			}
 			continue
 		}
-		for i := range parameters {
-			if parameters[i].use&unlisted == 0 && globMatch(pattern, parameters[i].name, true) {
-				show(parameters[i].name, &parameters[i])
+		all := parameters()
+		for i := range all {
+			if all[i].use&unlisted == 0 && globMatch(pattern, all[i].name, true) {
+				show(all[i].name, &all[i])
 			}
 		}
 	}

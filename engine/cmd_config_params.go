@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // parameter is one of CONFIG's parameters.
@@ -17,7 +18,7 @@ type parameter struct {
 }
 
 // parameters is everything that CONFIG knows. An alias is a row of its own.
-var parameters = append(knownRows(), actingParams...)
+var parameters = sync.OnceValue(func() []parameter { return append(knownRows(), actingParams...) })
 
 // actingParams are the parameters that something here depends on.
 var actingParams = []parameter{
@@ -99,9 +100,10 @@ func setNotify(co *core, value string) (why string) {
 
 // findParameter finds a parameter by its name in any case.
 func findParameter(name string) *parameter {
-	for i := range parameters {
-		if strings.EqualFold(parameters[i].name, name) {
-			return &parameters[i]
+	all := parameters()
+	for i := range all {
+		if strings.EqualFold(all[i].name, name) {
+			return &all[i]
 		}
 	}
 	return nil

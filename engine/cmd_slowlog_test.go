@@ -103,8 +103,9 @@ func TestLatencyLevels(t *testing.T) {
 func TestParameterNames(t *testing.T) {
 	seen := map[string]bool{}
 	e := newTestEngine(t, nil)
-	for i := range parameters {
-		p := &parameters[i]
+	all := parameters()
+	for i := range all {
+		p := &all[i]
 		if seen[p.name] {
 			t.Errorf("%s is there twice", p.name)
 		}

@@ -66,7 +66,7 @@ type Spec struct {
 	Tips                              []string
 	Args                              string // the argument tree, in the notation of docargs.go
 
-	categories []string
+	categories categories
 	subs       map[string]*Spec
 	subOrder   []*Spec
 	upper      string
@@ -84,15 +84,66 @@ type commandStats struct {
 	latency                       *latencyHistogram // nil until the first call
 }
 
-// groupCategory maps a group to the ACL category that its commands have.
-var groupCategory = map[string]string{"string": "string", "hash": "hash", "set": "set", "sorted-set": "sortedset",
-	"list": "list", "stream": "stream", "bitmap": "bitmap", "hyperloglog": "hyperloglog", "geo": "geo",
-	"connection": "connection", "transactions": "transaction", "scripting": "scripting", "generic": "keyspace"}
+// categories is a set of ACL categories.
+type categories uint32
 
-// aclCategories is the server's order of categories.
+// The categories in the server's order.
+const (
+	catKeyspace categories = 1 << iota
+	catRead
+	catWrite
+	catSet
+	catSortedSet
+	catList
+	catHash
+	catString
+	catBitmap
+	catHyperLogLog
+	catGeo
+	catStream
+	catPubSub
+	catAdmin
+	catFast
+	catSlow
+	catBlocking
+	catDangerous
+	catConnection
+	catTransaction
+	catScripting
+)
+
+// aclCategories are their names.
 var aclCategories = []string{"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap",
 	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection",
 	"transaction", "scripting"}
+
+// groupCategory maps a group to the ACL category that its commands have.
+var groupCategory = map[string]categories{"string": catString, "hash": catHash, "set": catSet, "sorted-set": catSortedSet,
+	"list": catList, "stream": catStream, "bitmap": catBitmap, "hyperloglog": catHyperLogLog, "geo": catGeo,
+	"connection": catConnection, "transactions": catTransaction, "scripting": catScripting, "generic": catKeyspace}
+
+// flagCategories are the categories that flags imply, as in setImplicitACLCategories of Valkey's server.c.
+var flagCategories = []struct {
+	flag Flags
+	have categories
+}{{Write, catWrite}, {ReadOnly, catRead}, {Admin, catAdmin | catDangerous}, {PubSub, catPubSub}, {Fast, catFast}, {Blocking, catBlocking}}
+
+// categoryNamed is the category of a name in lower case, 0 if there is none.
+func categoryNamed(name string) categories {
+	if i := slices.Index(aclCategories, name); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+func (c categories) names() (names []string) {
+	for i, name := range aclCategories {
+		if c&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // table is a command table.
 type table struct {
@@ -107,25 +158,23 @@ var sharedTable = sync.OnceValue(func() *table { return newTable(commandGroups()
 // newTable builds the table and panics on a row that contradicts itself: that
 // is a fault in this package, found by the first test that makes an engine.
 func newTable(groups [][]Spec) *table {
-	t := &table{byName: map[string]*Spec{}}
+	rows := slices.Concat(groups...) // a copy: the groups stay as they are written
+	t := &table{byName: make(map[string]*Spec, len(rows)), rows: len(rows)}
 	var subs []*Spec
-	for _, g := range groups {
-		for i := range g {
-			s := g[i] // a copy: the groups stay as they are written
-			s.finish()
-			s.id = t.rows
-			t.rows++
-			if strings.Contains(s.Name, "|") {
-				subs = append(subs, &s)
-				continue
-			}
-			if t.byName[s.Name] != nil {
-				panic("engine: two rows for " + s.Name)
-			}
-			t.byName[s.Name] = &s
-			t.byName[strings.ToUpper(s.Name)] = &s
-			t.order = append(t.order, &s)
+	for i := range rows {
+		s := &rows[i]
+		s.finish()
+		s.id = i
+		if strings.Contains(s.Name, "|") {
+			subs = append(subs, s)
+			continue
 		}
+		if t.byName[s.Name] != nil {
+			panic("engine: two rows for " + s.Name)
+		}
+		t.byName[s.Name] = s
+		t.byName[s.upper] = s
+		t.order = append(t.order, s)
 	}
 	for _, s := range subs {
 		t.addSub(s)
@@ -172,41 +221,24 @@ func (s *Spec) finish() {
 	}
 }
 
-// deriveCategories follows setImplicitACLCategories of Valkey's server.c.
 func (s *Spec) deriveCategories() {
-	has := map[string]bool{}
-	if g := groupCategory[s.Group]; g != "" && !s.NoGroupACL {
-		has[g] = true
+	for _, name := range s.ACL {
+		category := categoryNamed(name)
+		if category == 0 {
+			panic("engine: unknown ACL category " + name)
+		}
+		s.categories |= category
 	}
-	for _, a := range s.ACL {
-		has[a] = true
+	if !s.NoGroupACL {
+		s.categories |= groupCategory[s.Group]
 	}
-	imply := func(f Flags, names ...string) {
-		if s.Flags&f != 0 {
-			for _, n := range names {
-				has[n] = true
-			}
+	for _, implied := range flagCategories {
+		if s.Flags&implied.flag != 0 && (implied.flag != ReadOnly || s.categories&catScripting == 0) {
+			s.categories |= implied.have
 		}
 	}
-	imply(Write, "write")
-	if !has["scripting"] {
-		imply(ReadOnly, "read")
-	}
-	imply(Admin, "admin", "dangerous")
-	imply(PubSub, "pubsub")
-	imply(Fast, "fast")
-	imply(Blocking, "blocking")
-	if !has["fast"] {
-		has["slow"] = true
-	}
-	for _, name := range aclCategories {
-		if has[name] {
-			s.categories = append(s.categories, name)
-			delete(has, name)
-		}
-	}
-	for name := range has {
-		panic("engine: unknown ACL category " + name)
+	if s.categories&catFast == 0 {
+		s.categories |= catSlow
 	}
 }
 

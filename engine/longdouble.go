@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // INCRBYFLOAT and HINCRBYFLOAT compute with C's long double as x86-64 has it: 64
@@ -16,10 +17,13 @@ const (
 	longDoubleMaxLen = 5 * 1024
 )
 
-// longDoubleSyntax is what strtold accepts, but for inf and nan.
-var longDoubleSyntax = regexp.MustCompile(`^[+-]?(?:` +
-	`0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?|` +
-	`(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)$`)
+// longDoubleSyntax is what strtold accepts, but for inf and nan. Compiling it is a good part of
+// a process' start, and few need it.
+var longDoubleSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[+-]?(?:` +
+		`0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?|` +
+		`(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)$`)
+})
 
 // parseLongDouble parses a long double as string2ld of Valkey's util.c does: inf is
 // a number, nan is not, nor is what overflows or what underflows to zero.
@@ -30,7 +34,7 @@ func parseLongDouble(s string) (*big.Float, bool) {
 	if word := strings.ToLower(strings.TrimLeft(s, "+-")); word == "inf" || word == "infinity" {
 		return new(big.Float).SetInf(s[0] == '-'), len(s)-len(word) <= 1
 	}
-	if !longDoubleSyntax.MatchString(s) {
+	if !longDoubleSyntax().MatchString(s) {
 		return nil, false
 	}
 	exact, ok := new(big.Rat).SetString(clampExponent(s))

@@ -5,6 +5,7 @@ import (
 	"hash/crc64"
 	"math"
 	"strconv"
+	"sync"
 )
 
 // Versions of the format: what Valkey 7.2 and 8 write, and Valkey 9. Those between are of
@@ -51,12 +52,13 @@ const (
 )
 
 // crcTable is the server's CRC-64: Jones' polynomial, reflected, without inversion.
-var crcTable = crc64.MakeTable(0x95ac9329ac4bc9b5)
+var crcTable = sync.OnceValue(func() *crc64.Table { return crc64.MakeTable(0x95ac9329ac4bc9b5) })
 
 // checksum is the server's checksum of data, after that of what stood before.
 func checksum[T string | []byte](crc uint64, data T) uint64 {
+	table := crcTable()
 	for i := 0; i < len(data); i++ {
-		crc = crcTable[byte(crc)^data[i]] ^ crc>>8
+		crc = table[byte(crc)^data[i]] ^ crc>>8
 	}
 	return crc
 }
