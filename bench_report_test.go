@@ -1,10 +1,8 @@
 package echomqsim_test
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -23,11 +21,9 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	miniserver "github.com/alicebob/miniredis/v2/server"
 	echomqsim "github.com/echomq/echomq-sim"
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/scripts"
-	"github.com/redis/go-redis/v9"
 )
 
 // The report measures the simulator side by side with valkey-server and miniredis.
@@ -508,122 +504,6 @@ func (r *report) prepareAll(peers [numPeers]*peer, w *workload, depth, conns int
 		r.t.Cleanup(loads[i].close)
 	}
 	return loads
-}
-
-// variant is one way to enqueue from a test's own process.
-type variant struct {
-	name string
-	step func(i uint64) error // one enqueue
-	stop func()
-	next uint64
-	rate series
-}
-
-// inProcess compares the ways to run ENQ in a test: no connection at all, the
-// in-memory connection, go-redis, and servers over TCP, one command at a time.
-func (r *report) inProcess() {
-	server := r.startPeer(valkey)
-	defer server.stop()
-	byName := map[string]*variant{}
-	variants := r.variants(server)
-	for round := range *benchRounds + 1 {
-		for _, v := range variants {
-			n, begin := 0, time.Now()
-			for ; time.Since(begin) < *benchSlice/2; n += 8 {
-				for range 8 {
-					r.check(v.step(v.next))
-					v.next++
-				}
-			}
-			if took := time.Since(begin); round > 0 {
-				v.rate = append(v.rate, float64(n)/took.Seconds())
-			}
-			byName[v.name] = v
-		}
-	}
-	do := byName["echomq-sim: Do"].rate
-	r.printf("\n### In process\n\nENQ, one at a time.\n\n| path | a second | microseconds | Do / this |\n|---|---|---|---|\n")
-	for _, v := range variants {
-		v.stop()
-		r.printf("| %s | %s | %s | %s |\n", v.name, short(v.rate.median()), short(1e6/v.rate.median()), do.over(v.rate))
-	}
-	r.atLeast("ENQ in process, no connection", "valkey over TCP", do.over(byName["valkey-server: TCP"].rate), 5)
-	r.atLeast("ENQ in process, no connection", "miniredis, Dispatch", do.over(byName["miniredis: Dispatch"].rate), 45)
-	goRedis := byName["echomq-sim: go-redis, memory"].rate
-	r.atLeast("go-redis over memory", "go-redis over TCP", goRedis.over(byName["echomq-sim: go-redis, TCP"].rate), 2.5)
-	r.atLeast("go-redis over memory", "go-redis on miniredis, Dial", goRedis.over(byName["miniredis: go-redis, Dial"].rate), 28)
-}
-
-func (r *report) variants(server *peer) []*variant {
-	server.do("SCRIPT", "LOAD", scripts.Enqueue.Source)
-	over := func(nc net.Conn, err error) *variant {
-		r.check(err)
-		p := newPipeliner(nc, &enqWork, new(nextIDs), 1)
-		return &variant{step: func(uint64) error { return p.batch() }, stop: func() { nc.Close() }}
-	}
-	client := func(c *redis.Client) *variant {
-		return &variant{step: func(i uint64) error { return enqueueGoRedis(c, i) }, stop: func() { c.Close() }}
-	}
-	tcp := func(addr string) (net.Conn, error) { return net.Dial("tcp", addr) }
-	s := func() *echomqsim.Server { return prepared(r.t, &enqWork) }
-	memory, loop := s(), s()
-	rows := []*variant{
-		r.named("echomq-sim: Do", doVariant(s())),
-		r.named("echomq-sim: memory", over(s().Dial())),
-		r.named("echomq-sim: TCP", over(tcp(s().Addr()))),
-		r.named("valkey-server: TCP", over(tcp(server.addr))),
-		r.named("echomq-sim: go-redis, memory", client(redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", Dialer: memory.DialContext}))),
-		r.named("echomq-sim: go-redis, TCP", client(redis.NewClient(&redis.Options{Addr: loop.Addr()}))),
-		r.named("miniredis: Dispatch", dispatchVariant(r.miniredis())),
-		r.named("miniredis: Dial", over(r.miniredis().Dial())),
-		r.named("miniredis: go-redis, Dial", client(redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", Dialer: miniDialer(r.miniredis())}))),
-	}
-	return rows
-}
-
-func (r *report) named(name string, v *variant) *variant {
-	v.name = name
-	return v
-}
-
-// miniredis is one without a listener that holds the script.
-func (r *report) miniredis() *miniredis.Miniredis {
-	m := miniredis.NewMiniRedis()
-	r.t.Cleanup(m.Close)
-	nc, err := m.Dial()
-	r.check(err)
-	r.check(prepare(nc, &enqWork))
-	nc.Close()
-	return m
-}
-
-func miniDialer(m *miniredis.Miniredis) func(context.Context, string, string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) { return m.Dial() }
-}
-
-func doVariant(srv *echomqsim.Server) *variant {
-	return &variant{stop: func() {}, step: func(i uint64) error {
-		if v := srv.Do(enqueue(digits(i))...); v.Int != 1 {
-			return fmt.Errorf("enqueue: %s", resp.Format(v))
-		}
-		return nil
-	}}
-}
-
-// dispatchVariant calls miniredis without a connection, as its own direct API does.
-func dispatchVariant(m *miniredis.Miniredis) *variant {
-	var out bytes.Buffer
-	w := bufio.NewWriter(&out)
-	p := miniserver.NewPeer(w)
-	return &variant{stop: func() {}, step: func(i uint64) error {
-		out.Reset()
-		m.Server().Dispatch(p, enqueue(digits(i)))
-		w.Flush()
-		if out.String() != ":1\r\n" {
-			return fmt.Errorf("miniredis enqueue: %q", out.String())
-		}
-		return nil
-	}}
 }
 
 // start measures the time from nothing to the first PONG.

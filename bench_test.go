@@ -26,7 +26,9 @@ var payload = strings.Repeat("0123456789", 10)
 
 // enqueue is the EVALSHA of @enqueue for one job.
 func enqueue(id string) []string {
-	return []string{"EVALSHA", scripts.Enqueue.SHA, "2", "emq:{mail}:job:JOB" + id, "emq:{mail}:pending", "JOB" + id, payload}
+	const prefix = "emq:{mail}:job:"
+	job := prefix + "JOB" + id
+	return []string{"EVALSHA", scripts.Enqueue.SHA, "2", job, "emq:{mail}:pending", job[len(prefix):], payload}
 }
 
 // workload is a stream of commands that differ in one number, given as text of one length.
@@ -86,7 +88,11 @@ const idWidth = 11
 
 // digits is how numbers stand in the commands: all of one length, so that they can be
 // replaced in place.
-func digits(n uint64) string { return fmt.Sprintf("%0*d", idWidth, n) }
+func digits(n uint64) string {
+	var b [idWidth]byte
+	putDigits(b[:], n)
+	return string(b[:])
+}
 
 // nextIDs numbers the commands of one server from first to last. Connections share it.
 type nextIDs struct{ n atomic.Uint64 }
