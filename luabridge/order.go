@@ -11,12 +11,14 @@ import (
 // cjson.encode and cmsgpack.pack write fields in it. gopher-lua keeps keys in
 // the order of their first assignment, so inserting them in that order into a
 // model of Lua's hash part gives Lua's order, as long as the array part had its
-// usual history and no key was set again after it had been removed.
+// usual history. Once a field is removed the model stays with the table, and
+// what happens to it from then on happens to the model as well; see history.
 
 // keyNode is one slot of the modelled hash part.
 type keyNode struct {
 	key  lua.LValue // nil when free
-	next int        // index of the next slot in the chain, -1 at its end
+	next int32      // index of the next slot in the chain, -1 at its end
+	dead bool       // the key was removed: it takes room until the next move, or until one comes that belongs there
 }
 
 // keyTable models the hash part of a Lua 5.1 table.
@@ -25,17 +27,7 @@ type keyTable struct {
 	free      int // all slots from here on are taken
 	array     int // size of the array part
 	arrayUsed int // how many of it are in use
-	t         *lua.LTable
-	removed   map[lua.LValue]int // the history of t
-	now       int                // how many fields were set before the one that is inserted
-	lost      int                // keys of t without value that have no slot any more
-}
-
-// gone reports whether a key's value is nil by now: it takes room until the next
-// move, or until a key that belongs there comes.
-func (t *keyTable) gone(key lua.LValue) bool {
-	at, ok := t.removed[key]
-	return ok && at <= t.now && t.t.RawGet(key) == lua.LNil
+	first     int // all slots before are free or dead
 }
 
 // newKeyTable models a table whose array part holds 1..n and whose hash part
@@ -55,7 +47,7 @@ func (t *keyTable) setSize(n int) {
 		size = 1 << bits.Len(uint(n-1))
 	}
 	t.nodes = make([]keyNode, size)
-	t.free = size
+	t.free, t.first = size, 0
 }
 
 // position is the slot where a key belongs.
@@ -87,6 +79,57 @@ func stringHash(s string) uint32 {
 	return h
 }
 
+// find is the slot that has a key, -1 if there is none.
+func (t *keyTable) find(key lua.LValue) int {
+	if len(t.nodes) == 0 {
+		return -1
+	}
+	i := t.position(key)
+	for i >= 0 && t.nodes[i].key != key {
+		i = t.nodes[i].after()
+	}
+	return i
+}
+
+// after is the slot behind n in its chain. A free one is in none.
+func (n *keyNode) after() int {
+	if n.key == nil {
+		return -1
+	}
+	return int(n.next)
+}
+
+// set gives a key a value that it had not. It may be in the table, dead.
+func (t *keyTable) set(key lua.LValue) {
+	i := t.find(key)
+	if i < 0 {
+		t.insert(key)
+		return
+	}
+	t.nodes[i].dead = false
+	t.first = min(t.first, i)
+}
+
+// remove takes a key's value. One that is not in the table gets a slot first: Lua makes room
+// for a value of nil like for any other.
+func (t *keyTable) remove(key lua.LValue) {
+	if t.find(key) < 0 {
+		t.insert(key)
+	}
+	if i := t.find(key); i >= 0 {
+		t.nodes[i].dead = true
+	}
+}
+
+// firstLive is the first slot that may have a key with a value. A script that takes one field
+// after the other out of a table does not have to look at all those again that are gone.
+func (t *keyTable) firstLive() int {
+	for t.first < len(t.nodes) && (t.nodes[t.first].key == nil || t.nodes[t.first].dead) {
+		t.first++
+	}
+	return t.first
+}
+
 // insert adds a key that is not in the table.
 func (t *keyTable) insert(key lua.LValue) {
 	if i := arrayIndex(key); i > 0 && i <= t.array {
@@ -98,12 +141,12 @@ func (t *keyTable) insert(key lua.LValue) {
 		return
 	}
 	mp := t.position(key)
-	if other := t.nodes[mp].key; other == nil {
-		t.nodes[mp] = keyNode{key, -1}
+	t.first = 0
+	if t.nodes[mp].key == nil {
+		t.nodes[mp] = keyNode{key: key, next: -1}
 		return
-	} else if t.gone(other) {
-		t.nodes[mp].key = key
-		t.lost++
+	} else if t.nodes[mp].dead {
+		t.nodes[mp].key, t.nodes[mp].dead = key, false
 		return
 	}
 	slot := t.freeSlot()
@@ -113,16 +156,16 @@ func (t *keyTable) insert(key lua.LValue) {
 	}
 	home := t.position(t.nodes[mp].key)
 	if home == mp { // the new key goes to the free slot, second in the chain
-		t.nodes[slot] = keyNode{key, t.nodes[mp].next}
-		t.nodes[mp].next = slot
+		t.nodes[slot] = keyNode{key: key, next: t.nodes[mp].next}
+		t.nodes[mp].next = int32(slot)
 		return
 	}
-	for t.nodes[home].next != mp { // the other key moves out
-		home = t.nodes[home].next
+	for int(t.nodes[home].next) != mp { // the other key moves out
+		home = int(t.nodes[home].next)
 	}
-	t.nodes[home].next = slot
+	t.nodes[home].next = int32(slot)
 	t.nodes[slot] = t.nodes[mp]
-	t.nodes[mp] = keyNode{key, -1}
+	t.nodes[mp] = keyNode{key: key, next: -1}
 }
 
 func (t *keyTable) freeSlot() int {
@@ -153,7 +196,7 @@ func (t *keyTable) grow(key lua.LValue) {
 	total := t.arrayUsed + 1
 	ints := t.arrayUsed
 	for _, n := range t.nodes {
-		if n.key != nil && !t.gone(n.key) {
+		if n.key != nil && !n.dead {
 			total++
 			if i := arrayIndex(n.key); i > 0 {
 				counts[bits.Len(uint(i-1))]++
@@ -179,12 +222,8 @@ func (t *keyTable) move(n int) {
 	old := t.nodes
 	t.setSize(n)
 	for i := len(old) - 1; i >= 0; i-- {
-		switch key := old[i].key; {
-		case key == nil:
-		case t.gone(key):
-			t.lost++
-		default:
-			t.insert(key)
+		if old[i].key != nil && !old[i].dead {
+			t.insert(old[i].key)
 		}
 	}
 }
@@ -220,15 +259,17 @@ type sizeHint struct {
 	past  *history
 }
 
-// history is what was removed from a table.
+// history is kept of a table without metatable from which something was removed.
 type history struct {
-	removed  map[lua.LValue]int // for the keys that were set to nil, how many fields had been set by then
-	removals int                // how often that was
-	holes    int                // how often an element before the last one was set to nil
-	dense    int                // so many elements are in the array part
+	model  *keyTable // of its hash part; nil until a field was removed
+	fields int       // how many of the table's keys are in the model
+	array  int       // how long the table's array was then
+	before int       // how many keys were forgotten since they are in the model
+	holes  int       // how often an element before the last one was set to nil
+	dense  int       // so many elements are in the array part
 }
 
-// pastOf is what was removed from a table without metatable.
+// pastOf is the history of a table without metatable.
 func pastOf(t *lua.LTable) *history {
 	hint, _ := t.Metatable.(sizeHint)
 	if hint.past == nil {
@@ -236,6 +277,34 @@ func pastOf(t *lua.LTable) *history {
 		t.Metatable = hint
 	}
 	return hint.past
+}
+
+// catchUp brings the model to what t has now, and makes it if there is none.
+func (h *history) catchUp(t *lua.LTable) {
+	keys, n := tableKeys(t), t.MaxN()
+	if h.model == nil {
+		h.model, _ = modelOf(t)
+		if h.model == nil {
+			h.model = newKeyTable(n, 0)
+		}
+		h.fields, h.array = len(*keys), n
+	}
+	for ; h.array > n; h.array-- { // its slot stays, if it has one
+		if h.array <= h.model.array {
+			h.model.arrayUsed--
+		}
+	}
+	for h.array < n {
+		h.array++
+		h.model.set(number(int64(h.array)))
+	}
+	for ; h.fields < len(*keys); h.fields++ {
+		h.model.set((*keys)[h.fields])
+	}
+	if h.fields > 64+2*len(h.model.nodes) { // of keys that came and went
+		h.before += h.fields
+		*keys, h.fields = []lua.LValue{}, 0
+	}
 }
 
 func (sizeHint) String() string       { return "nil" }
@@ -248,7 +317,7 @@ func noteFirst(t *lua.LTable, n int) {
 		return
 	}
 	hint := sizeHintOf(t)
-	hint.late = len(fieldsSet(t))
+	hint.late = countFields(t)
 	if hint.late > 0 {
 		hint.sized = true
 		t.Metatable = hint
@@ -257,15 +326,13 @@ func noteFirst(t *lua.LTable, n int) {
 
 // noteRemoval notes that a field of a table without metatable is about to be removed.
 func noteRemoval(t *lua.LTable, key lua.LValue) {
-	if !layout.ok || t.RawGet(key) == lua.LNil {
+	if !layout.ok {
 		return
 	}
 	past := pastOf(t)
-	if past.removed == nil {
-		past.removed = map[lua.LValue]int{}
-	}
-	past.removed[key] = len(fieldsSet(t))
-	past.removals++
+	past.catchUp(t)
+	past.model.remove(key)
+	delete(*keyPlaces(t), key) // so that it is noted when it is set again
 }
 
 // noteHole notes that an element of a table without metatable, not its last one, was removed.
@@ -291,10 +358,19 @@ func sizeHintOf(t *lua.LTable) sizeHint {
 			room--
 		}
 	}
-	if len(fieldsSet(t)) > room {
+	if countFields(t) > room {
 		h.array = 0
 	}
 	return h
+}
+
+// countFields is how many fields of t were set outside of its array, also those that were
+// removed.
+func countFields(t *lua.LTable) int {
+	if hint, _ := t.Metatable.(sizeHint); hint.past != nil {
+		return hint.past.before + len(fieldsSet(t))
+	}
+	return len(fieldsSet(t))
 }
 
 // fieldsSet are the keys outside of t's array, in the order of their first
@@ -327,13 +403,8 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 		start = last // a constructor may have holes
 	}
 	model = newKeyTable(start, hint.hash)
-	model.t = t
-	if hint.past != nil {
-		model.removed = hint.past.removed
-	}
 	late := min(hint.late, len(fields))
-	for n, key := range fields[:late] {
-		model.now = n
+	for _, key := range fields[:late] {
 		model.insert(key)
 	}
 	for i := start + 1; i <= last; i++ { // as if they had been set in this order
@@ -346,7 +417,6 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 			model.reinsert()
 			hint.moved = false
 		}
-		model.now = late + n
 		model.insert(key)
 	}
 	if hint.moved {

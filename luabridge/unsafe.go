@@ -51,7 +51,7 @@ var layout = findLayout()
 type stateLayout struct {
 	ok                                      bool
 	reg, currentFrame, uvcache, hasErrorFun uintptr
-	array, dict, strdict, keys              uintptr // in LTable
+	array, keys, k2i                        uintptr // in LTable
 }
 
 func findLayout() stateLayout {
@@ -69,17 +69,16 @@ func findLayout() stateLayout {
 	if !ok {
 		return stateLayout{}
 	}
-	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset, table[0], table[1], table[2], table[3]}
+	return stateLayout{true, reg.Offset, cur.Offset, uvs.Offset, hef.Offset, table[0], table[1], table[2]}
 }
 
-// findTable finds the array, the two maps and the keys of a table.
-func findTable() (offsets [4]uintptr, ok bool) {
+// findTable finds the array, the keys and their places in a table.
+func findTable() (offsets [3]uintptr, ok bool) {
 	for i, want := range []struct {
 		name string
 		t    reflect.Type
 	}{
-		{"array", reflect.TypeFor[[]lua.LValue]()}, {"dict", reflect.TypeFor[map[lua.LValue]lua.LValue]()},
-		{"strdict", reflect.TypeFor[map[string]lua.LValue]()}, {"keys", reflect.TypeFor[[]lua.LValue]()},
+		{"array", reflect.TypeFor[[]lua.LValue]()}, {"keys", reflect.TypeFor[[]lua.LValue]()}, {"k2i", reflect.TypeFor[map[lua.LValue]int]()},
 	} {
 		field, found := reflect.TypeFor[lua.LTable]().FieldByName(want.name)
 		if !found || field.Type != want.t {
@@ -177,10 +176,10 @@ func shapeOf(t *lua.LTable) tableShape {
 	return tableShape{len(*(*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.array))), len(*tableKeys(t))}
 }
 
-// liveFields is how many fields outside of the array have a value. The layout must be known.
-func liveFields(t *lua.LTable) int {
-	return len(*(*map[lua.LValue]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.dict))) +
-		len(*(*map[string]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.strdict)))
+// keyPlaces are the places of a table's keys in tableKeys: one that is in it is not listed
+// again. The layout must be known.
+func keyPlaces(t *lua.LTable) *map[lua.LValue]int {
+	return (*map[lua.LValue]int)(unsafe.Add(unsafe.Pointer(t), layout.k2i))
 }
 
 // currentFrame is the running function's frame, nil when frames are unknown.

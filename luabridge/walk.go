@@ -2,20 +2,22 @@ package luabridge
 
 import lua "github.com/yuin/gopher-lua"
 
-// keyOrder is the order of a table's keys as it was found once.
+// keyOrder is the order of a table's keys.
 type keyOrder struct {
 	t     *lua.LTable
 	model *keyTable // of the keys outside of the array part; nil if there were none
 	array int       // the last index of the array part
+	past  *history  // has the model; nil for a table from which no field was removed
 	shape tableShape
-
-	// dead slots at the beginning had no value when the order was last looked at from its
-	// start. Then there were so many live fields, and so many had been removed.
-	dead, live, removals int
 }
 
 func findOrder(t *lua.LTable) *keyOrder {
 	o := &keyOrder{t: t}
+	if hint, _ := t.Metatable.(sizeHint); hint.past != nil && hint.past.model != nil {
+		o.past, o.model = hint.past, hint.past.model
+		o.holds(t)
+		return o
+	}
 	o.model, o.array = modelOf(t)
 	if layout.ok {
 		o.shape = shapeOf(t)
@@ -31,54 +33,28 @@ func (o *keyOrder) slots() []keyNode {
 	return o.model.nodes
 }
 
-// whole reports whether all keys that the table had when the order was found are in it, also
-// those without value: then it holds until there is another one.
-func (o *keyOrder) whole() bool {
-	return layout.ok && o.shape.array <= o.array && (o.model == nil || o.model.lost == 0)
-}
-
 // holds reports whether the order is still that of t, or is again with the fields that came
 // since.
 func (o *keyOrder) holds(t *lua.LTable) bool {
-	if o == nil || o.t != t || !o.whole() {
+	if o == nil || o.t != t || !layout.ok {
 		return false
 	}
+	hint := sizeHintOf(t)
+	if hint.past != nil && hint.past.model != nil {
+		if o.past != hint.past {
+			return false
+		}
+		o.past.catchUp(t)
+		o.array = min(o.past.array, o.model.array)
+		return true
+	}
 	now := shapeOf(t)
-	if hint := sizeHintOf(t); now.array == o.shape.array && o.model != nil && hint.late == 0 && !hint.moved && !hint.apart {
-		if hint.past != nil {
-			o.model.removed = hint.past.removed
-		}
+	if now.array == o.shape.array && now.array <= o.array && o.model != nil && hint.late == 0 && !hint.moved && !hint.apart {
 		for ; o.shape.fields < now.fields; o.shape.fields++ {
-			o.model.now = o.shape.fields
 			o.model.insert((*tableKeys(t))[o.shape.fields])
-			o.dead = 0
 		}
 	}
-	return now == o.shape && o.whole()
-}
-
-// first is the first slot whose key has a value. A script that takes one field after the
-// other out of a table does not have to look at all those again that are gone.
-func (o *keyOrder) first() int {
-	if o.model == nil || !o.whole() {
-		return 0
-	}
-	live, removals := liveFields(o.t), 0
-	if hint, _ := o.t.Metatable.(sizeHint); hint.past != nil {
-		removals = hint.past.removals
-	}
-	slots, pos := o.slots(), o.dead
-	if live-o.live+removals-o.removals != 0 { // a removed field was set again
-		pos = 0
-	}
-	for pos < len(slots) && (slots[pos].key == nil || o.t.RawGet(slots[pos].key) == lua.LNil) {
-		pos++
-	}
-	if pos == len(slots) && live > 0 {
-		pos = 0
-	}
-	o.dead, o.live, o.removals = pos, live, removals
-	return pos
+	return now == o.shape && now.array <= o.array
 }
 
 // orderOf is a table's order. One that was found before is taken if it still holds, since
@@ -119,7 +95,7 @@ func (w *walker) next() (key, value lua.LValue) {
 	w.steps++
 	if w.order == nil {
 		value, hint := w.t.RawGetInt(1), sizeHintOf(w.t)
-		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart {
+		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart && (hint.past == nil || hint.past.model == nil) {
 			w.index = 1 // most often asked to see whether a table is empty
 			return small[1], value
 		}
@@ -131,8 +107,8 @@ func (w *walker) next() (key, value lua.LValue) {
 			return number(int64(w.index)), value
 		}
 	}
-	if w.pos == 0 {
-		w.pos = w.order.first()
+	if w.pos == 0 && w.order.model != nil {
+		w.pos = w.order.model.firstLive()
 	}
 	for slots := w.order.slots(); w.pos < len(slots); {
 		key := slots[w.pos].key
@@ -162,6 +138,9 @@ func (w *walker) seek(key lua.LValue) bool {
 		return true
 	}
 	w.needOrder()
+	if w.order.past != nil { // fields may have moved since
+		w.order.holds(w.t)
+	}
 	if i := arrayIndex(key); i > 0 && i <= w.order.array {
 		w.index, w.pos = i, 0
 		return true
@@ -170,13 +149,12 @@ func (w *walker) seek(key lua.LValue) bool {
 	if w.index == w.order.array && w.pos > 0 && w.pos <= len(slots) && slots[w.pos-1].key == key {
 		return true
 	}
-	for i, slot := range slots {
-		if slot.key == key {
-			w.index, w.pos = w.order.array, i+1
-			return true
-		}
+	if w.order.model == nil {
+		return false
 	}
-	return false
+	i := w.order.model.find(key)
+	w.index, w.pos = w.order.array, i+1
+	return i >= 0
 }
 
 // fields calls fn for every field of t in Lua's order.
