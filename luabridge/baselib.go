@@ -188,6 +188,10 @@ func (v *vm) setRaw(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	if key == lua.LNil {
 		v.runError(L, "table index is nil")
 	}
+	if value == lua.LNil && t.Metatable.Type() != lua.LTTable {
+		erase(t, key)
+		return
+	}
 	if i := arrayIndex(key); i > 0 {
 		v.fillUp(t, i)
 	}

@@ -17,6 +17,7 @@ const (
 	helperDiv      = "\x00div"    // a / b
 	helperLen      = "\x00len"    // #a, in scripts that could be deceived by a metamethod
 	helperAppend   = "\x00append" // a[#a + 1] = b, in scripts that see the order of fields
+	helperFields   = "\x00fields" // {a = f(), b = 2}
 	helperErase    = "\x00erase"  // a[b] = nil
 	helperFor      = "\x00for"    // bounds of a numeric for: returns them as numbers
 	helperLimit    = "\x00limit"  // the upper bound alone

@@ -297,9 +297,36 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		if late := beforeOne(e); items == 0 && late >= 0 {
 			args = append(args, size(late))
 		}
-		return r.call(helperSized, e.Line(), args...)
+		table = r.call(helperSized, e.Line(), args...)
+	}
+	if names := keysOf(e); r.ordered && names != nil {
+		table = r.call(helperFields, e.Line(), append([]ast.Expr{table}, names...)...)
 	}
 	return table
+}
+
+// maxNames is how many arguments a call may well have.
+const maxNames = 100
+
+// keysOf are the keys of a constructor's fields if one of them may be nil: it has a place
+// in the table all the same.
+func keysOf(e *ast.TableExpr) (names []ast.Expr) {
+	missing := false
+	for _, f := range e.Fields {
+		if f.Key == nil {
+			continue
+		}
+		if _, ok := f.Key.(*ast.StringExpr); !ok {
+			return nil
+		}
+		names = append(names, f.Key)
+		_, isNil := f.Value.(*ast.NilExpr)
+		missing = missing || isNil || mayBeNil(f.Value)
+	}
+	if !missing || len(names) > maxNames {
+		return nil
+	}
+	return names
 }
 
 // contents counts a constructor's items and fields. A count of -1-n means n items and

@@ -25,6 +25,7 @@ var frontHelpers = []frontHelper{
 	{helperLen, luaLen},
 	{helperAppend, luaAppend},
 	{helperErase, luaErase},
+	{helperFields, luaFields},
 	{helperFor, luaFor},
 	{helperLimit, luaForLimit},
 	{helperReadonly, luaReadonly},
@@ -238,27 +239,30 @@ func luaErase(L *lua.LState) int {
 		operandError(L, "index", 1, object)
 	}
 	n, isNumber := key.(lua.LNumber)
-	if !ok || t.Metatable.Type() == lua.LTTable || !isNumber || n != n {
-		switch {
-		case key == lua.LNil:
-			callerError(L, "table index is nil")
-		case isNumber && n != n:
-			callerError(L, "table index is NaN")
-		}
-		if ok && t.Metatable.Type() != lua.LTTable {
-			noteRemoval(t, key)
-		}
+	switch {
+	case key == lua.LNil:
+		callerError(L, "table index is nil")
+	case isNumber && n != n:
+		callerError(L, "table index is NaN")
+	case ok && t.Metatable.Type() != lua.LTTable:
+		erase(t, key)
+	default:
 		L.SetTable(object, key, lua.LNil)
-		return 0
 	}
+	return 0
+}
+
+// erase sets a field of a table without metatable to nil.
+func erase(t *lua.LTable, key lua.LValue) {
+	n, ok := key.(lua.LNumber)
 	i := int(n)
-	if lua.LNumber(i) != n || i < 1 || i >= lua.MaxArrayIndex {
+	if !ok || lua.LNumber(i) != n || i < 1 || i >= lua.MaxArrayIndex {
 		noteRemoval(t, key)
 		t.RawSet(key, lua.LNil)
-		return 0
+		return
 	}
 	if t.RawGetInt(i) == lua.LNil {
-		return 0
+		return
 	}
 	t.RawSetInt(i, lua.LNil)
 	last := t.Len()
@@ -268,7 +272,6 @@ func luaErase(L *lua.LState) int {
 	for ; last < i; last++ { // it was the last: the array ends before it now
 		t.Remove(-1)
 	}
-	return 0
 }
 
 // forNumber converts one bound of a numeric for.
@@ -354,6 +357,28 @@ func luaSized(L *lua.LState) int {
 	hint.late, hint.apart = L.OptInt(4, 0), L.GetTop() > 3
 	table.Metatable = hint
 	L.Push(table)
+	return 1
+}
+
+// luaFields notes which of a constructor's fields are nil, given the table and all their names.
+func luaFields(L *lua.LState) int {
+	table, top := L.CheckTable(1), L.GetTop()
+	missing := false
+	for i := 2; i <= top && !missing; i++ {
+		missing = table.RawGet(L.Get(i)) == lua.LNil
+	}
+	if missing && layout.ok {
+		past := pastOf(table)
+		past.array, past.fields = table.MaxN(), countFields(table)
+		past.model = newKeyTable(past.array, top-1)
+		for i := 2; i <= top; i++ {
+			past.model.set(L.Get(i))
+			if table.RawGet(L.Get(i)) == lua.LNil {
+				past.model.remove(L.Get(i))
+			}
+		}
+	}
+	L.SetTop(1)
 	return 1
 }
 

@@ -81,6 +81,9 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	if r.ordered && r.appends(access) {
 		return r.append(s, access)
 	}
+	if r.ordered && r.erasable(access, s.Rhs[0]) {
+		return r.assignOrErase(s, access)
+	}
 	r.holes = r.holes || r.sparse(access.Key)
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
@@ -161,6 +164,37 @@ func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
 	call := r.call(helperErase, access.Line(), r.single([]ast.Expr{object, key})...)
 	call.AdjustRet = false
 	return at(&ast.FuncCallStmt{Expr: call}, access.Line(), access.Line())
+}
+
+// erasable reports whether "object[key] = value" may be an erasure, and is made of names that
+// can be used twice.
+func (r *rewriter) erasable(access *ast.AttrGetExpr, value ast.Expr) bool {
+	object, ok := access.Object.(*ast.IdentExpr)
+	if !ok || !mayBeNil(value) || r.lookup(object.Value) == nil || r.local(object) == nil && mayCall(value) {
+		return false
+	}
+	key := r.local(access.Key)
+	_, named := access.Key.(*ast.StringExpr)
+	return named || key != nil && !key.counter
+}
+
+// assignOrErase rewrites "object[key] = value" where that may be an erasure.
+func (r *rewriter) assignOrErase(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
+	r.holes = r.holes || r.sparse(access.Key)
+	line := s.Line()
+	var stmts []ast.Stmt
+	value := r.expr(s.Rhs[0])
+	if r.local(value) == nil {
+		temp := hidden("value", 1)
+		stmts = append(stmts, localStmt(line, temp, value))
+		value = name(temp, line)
+	}
+	isNil := at(&ast.RelationalOpExpr{Operator: "==", Lhs: value, Rhs: at(&ast.NilExpr{}, line, line)}, line, line)
+	erase := r.erase(access)
+	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
+	s.Rhs[0] = value
+	choice := at(&ast.IfStmt{Condition: isNil, Then: []ast.Stmt{erase}, Else: []ast.Stmt{s}}, line, s.LastLine())
+	return block(line, s.LastLine(), append(stmts, choice)...)
 }
 
 // mayCall reports whether evaluating e can run other Lua code, metamethods aside.
