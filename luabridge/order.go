@@ -18,16 +18,23 @@ import (
 type keyNode struct {
 	key  lua.LValue // nil when free
 	next int32      // index of the next slot in the chain, -1 at its end
-	dead bool       // the key was removed: it takes room until the next move, or until one comes that belongs there
+	dead bool       // the key was removed; see gone
 }
 
 // keyTable models the hash part of a Lua 5.1 table.
 type keyTable struct {
 	nodes     []keyNode
-	free      int // all slots from here on are taken
-	array     int // size of the array part
-	arrayUsed int // how many of it are in use
-	first     int // all slots before are free or dead
+	free      int         // all slots from here on are taken
+	array     int         // size of the array part
+	arrayUsed int         // how many of it are in use
+	first     int         // all slots before are free or dead
+	t         *lua.LTable // which it follows; nil while it is made of what t has by now
+}
+
+// gone reports whether a slot's key has no value: it takes room until the next move, or until
+// one comes that belongs there. Elements are not told of, they are looked for.
+func (t *keyTable) gone(n *keyNode) bool {
+	return n.dead || t.t != nil && arrayIndex(n.key) > 0 && t.t.RawGet(n.key) == lua.LNil
 }
 
 // newKeyTable models a table whose array part holds 1..n and whose hash part
@@ -145,7 +152,7 @@ func (t *keyTable) insert(key lua.LValue) {
 	if t.nodes[mp].key == nil {
 		t.nodes[mp] = keyNode{key: key, next: -1}
 		return
-	} else if t.nodes[mp].dead {
+	} else if t.gone(&t.nodes[mp]) {
 		t.nodes[mp].key, t.nodes[mp].dead = key, false
 		return
 	}
@@ -190,13 +197,16 @@ func arrayIndex(key lua.LValue) int {
 // and then inserts key.
 func (t *keyTable) grow(key lua.LValue) {
 	var counts [28]int // counts[i]: keys in (2^(i-1), 2^i]
-	for i := 1; i <= t.arrayUsed; i++ {
-		counts[bits.Len(uint(i-1))]++
+	total, ints := 1, 0
+	for i := 1; i <= t.array && (t.t != nil || i <= t.arrayUsed); i++ {
+		if t.t == nil || t.t.RawGetInt(i) != lua.LNil {
+			counts[bits.Len(uint(i-1))]++
+			ints++
+		}
 	}
-	total := t.arrayUsed + 1
-	ints := t.arrayUsed
-	for _, n := range t.nodes {
-		if n.key != nil && !n.dead {
+	total += ints
+	for i := range t.nodes {
+		if n := &t.nodes[i]; n.key != nil && !t.gone(n) {
 			total++
 			if i := arrayIndex(n.key); i > 0 {
 				counts[bits.Len(uint(i-1))]++
@@ -209,24 +219,34 @@ func (t *keyTable) grow(key lua.LValue) {
 		ints++
 	}
 	size, inArray := arraySize(counts[:], ints)
-	t.array = max(t.array, size)
-	t.move(total - inArray)
+	t.resize(size, total-inArray)
 	t.insert(key)
 }
 
-// reinsert is what becomes of the hash part when the array part changes its size.
-func (t *keyTable) reinsert() { t.move(len(t.nodes)) }
-
-// move puts all keys into a hash part for n of them, as Lua does from the last to the first.
-func (t *keyTable) move(n int) {
+// resize gives both parts another size. As in Lua, what has no room in the array part any more
+// is the first in the hash part.
+func (t *keyTable) resize(array, hash int) {
+	was := t.array
+	t.array = array
+	if t.t == nil {
+		t.array = max(was, array)
+	}
 	old := t.nodes
-	t.setSize(n)
+	t.setSize(hash)
+	for i := t.array + 1; i <= was; i++ {
+		if t.t.RawGetInt(i) != lua.LNil {
+			t.insert(number(int64(i)))
+		}
+	}
 	for i := len(old) - 1; i >= 0; i-- {
-		if old[i].key != nil && !old[i].dead {
+		if old[i].key != nil && !t.gone(&old[i]) {
 			t.insert(old[i].key)
 		}
 	}
 }
+
+// reinsert is what becomes of the hash part when the array part changes its size.
+func (t *keyTable) reinsert() { t.resize(t.array, len(t.nodes)) }
 
 // arraySize picks the largest power of two of which more than half is used.
 func arraySize(counts []int, ints int) (size, used int) {
@@ -259,9 +279,10 @@ type sizeHint struct {
 	past  *history
 }
 
-// history is kept of a table without metatable from which something was removed.
+// history is kept of a table without metatable from which something was removed, or that has
+// fields and gets elements.
 type history struct {
-	model  *keyTable // of its hash part; nil until a field was removed
+	model  *keyTable // of its hash part; nil before that matters
 	fields int       // how many of the table's keys are in the model
 	array  int       // how long the table's array was then
 	before int       // how many keys were forgotten since they are in the model
@@ -287,13 +308,10 @@ func (h *history) catchUp(t *lua.LTable) {
 		if h.model == nil {
 			h.model = newKeyTable(n, 0)
 		}
+		h.model.t = t
 		h.fields, h.array = len(*keys), n
 	}
-	for ; h.array > n; h.array-- { // its slot stays, if it has one
-		if h.array <= h.model.array {
-			h.model.arrayUsed--
-		}
-	}
+	h.array = min(h.array, n) // the slots of elements stay, if they have some
 	for h.array < n {
 		h.array++
 		h.model.set(number(int64(h.array)))
@@ -310,16 +328,30 @@ func (h *history) catchUp(t *lua.LTable) {
 func (sizeHint) String() string       { return "nil" }
 func (sizeHint) Type() lua.LValueType { return lua.LTNil }
 
-// noteFirst notes, when t[n] is about to become the first element of a table
-// without metatable, that there are fields already.
-func noteFirst(t *lua.LTable, n int) {
-	if n != 1 || t.RawGetInt(1) != lua.LNil {
+// findElements puts elements into the model that were set between others without being noted.
+func (h *history) findElements(t *lua.LTable) {
+	for i := h.model.array + 1; i <= h.array; i++ {
+		if t.RawGetInt(i) != lua.LNil && h.model.find(number(int64(i))) < 0 {
+			h.model.insert(number(int64(i)))
+		}
+	}
+}
+
+// noteElement notes that t[n] of a table without metatable is about to change. If the table
+// has fields their order depends on when that happens to its elements.
+func noteElement(t *lua.LTable, n int) {
+	fields := countFields(t)
+	if fields == 0 || !layout.ok {
 		return
 	}
-	hint := sizeHintOf(t)
-	hint.late = countFields(t)
-	if hint.late > 0 {
-		hint.sized = true
+	past := pastOf(t)
+	past.catchUp(t)
+	if n <= past.array && n > past.model.array {
+		past.model.set(number(int64(n)))
+	}
+	if n == 1 && t.RawGetInt(1) == lua.LNil {
+		hint := sizeHintOf(t)
+		hint.late, hint.sized = fields, true
 		t.Metatable = hint
 	}
 }
@@ -403,6 +435,9 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 		start = last // a constructor may have holes
 	}
 	model = newKeyTable(start, hint.hash)
+	if start <= hint.array {
+		model.array = hint.array
+	}
 	late := min(hint.late, len(fields))
 	for _, key := range fields[:late] {
 		model.insert(key)
@@ -452,6 +487,10 @@ func border(t *lua.LTable) int {
 	n := t.Len()
 	size := 1 << bits.Len(uint(n-1))
 	hint := sizeHintOf(t)
+	if hint.past != nil && hint.past.model != nil {
+		hint.past.catchUp(t)
+		return hint.past.model.border()
+	}
 	switch {
 	case n <= hint.array:
 		size = hint.array
@@ -465,10 +504,25 @@ func border(t *lua.LTable) int {
 	if n == 0 || n == size && !alone {
 		return n
 	}
-	low := 0
-	for size-low > 1 {
-		if m := (low + size) / 2; t.RawGetInt(m) == lua.LNil {
-			size = m
+	return halve(t, 0, size)
+}
+
+// border is that of the table which the model follows.
+func (t *keyTable) border() int {
+	switch {
+	case t.array > 0 && t.t.RawGetInt(t.array) == lua.LNil:
+		return halve(t.t, 0, t.array)
+	case len(t.nodes) == 0:
+		return t.array
+	}
+	return hashBorder(t.t, t.array)
+}
+
+// halve finds a border between low, which has a value or is 0, and high, which has none.
+func halve(t *lua.LTable, low, high int) int {
+	for high-low > 1 {
+		if m := (low + high) / 2; t.RawGetInt(m) == lua.LNil {
+			high = m
 		} else {
 			low = m
 		}
@@ -483,14 +537,7 @@ func hashBorder(t *lua.LTable, i int) int {
 	for t.RawGetInt(high) != lua.LNil {
 		low, high = high, 2*high
 	}
-	for high-low > 1 {
-		if m := (low + high) / 2; t.RawGetInt(m) == lua.LNil {
-			high = m
-		} else {
-			low = m
-		}
-	}
-	return low
+	return halve(t, low, high)
 }
 
 // arrayEnd is the key after which Next leaves an array of length n.

@@ -290,8 +290,8 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		}
 		f.Value = r.expr(f.Value)
 	}
-	table := r.pieces(e)
-	if r.ordered && keyed > 1 || r.ownLen && (gaps || oddSize(items)) {
+	table, names := r.pieces(e), keysOf(e)
+	if r.ordered && (keyed > 1 || names != nil) || r.ownLen && (gaps || oddSize(items)) {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
 		args := []ast.Expr{table, size(items), size(keyed)}
 		if late := beforeOne(e); items == 0 && late >= 0 {
@@ -299,7 +299,7 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		}
 		table = r.call(helperSized, e.Line(), args...)
 	}
-	if names := keysOf(e); r.ordered && names != nil {
+	if r.ordered && names != nil {
 		table = r.call(helperFields, e.Line(), append([]ast.Expr{table}, names...)...)
 	}
 	return table

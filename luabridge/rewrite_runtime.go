@@ -218,7 +218,7 @@ func luaAppend(L *lua.LState) int {
 		L.SetTable(t, number(int64(n)), value)
 		return 0
 	}
-	noteFirst(t, n)
+	noteElement(t, n)
 	t.RawSetInt(n, value)
 	return 0
 }
@@ -226,7 +226,7 @@ func luaAppend(L *lua.LState) int {
 // luaFirst comes before "t[1] = value".
 func luaFirst(L *lua.LState) int {
 	if t, ok := L.Get(1).(*lua.LTable); ok && t.Metatable.Type() != lua.LTTable {
-		noteFirst(t, 1)
+		noteElement(t, 1)
 	}
 	return 0
 }
@@ -264,6 +264,7 @@ func erase(t *lua.LTable, key lua.LValue) {
 	if t.RawGetInt(i) == lua.LNil {
 		return
 	}
+	noteElement(t, i)
 	t.RawSetInt(i, lua.LNil)
 	last := t.Len()
 	if last > i {
@@ -360,26 +361,34 @@ func luaSized(L *lua.LState) int {
 	return 1
 }
 
-// luaFields notes which of a constructor's fields are nil, given the table and all their names.
+// luaFields notes which of a constructor's fields are nil, given the table that luaSized had
+// and all their names.
 func luaFields(L *lua.LState) int {
-	table, top := L.CheckTable(1), L.GetTop()
-	missing := false
-	for i := 2; i <= top && !missing; i++ {
-		missing = table.RawGet(L.Get(i)) == lua.LNil
-	}
-	if missing && layout.ok {
-		past := pastOf(table)
-		past.array, past.fields = table.MaxN(), countFields(table)
-		past.model = newKeyTable(past.array, top-1)
-		for i := 2; i <= top; i++ {
-			past.model.set(L.Get(i))
-			if table.RawGet(L.Get(i)) == lua.LNil {
-				past.model.remove(L.Get(i))
-			}
+	table := L.CheckTable(1)
+	for i := L.GetTop(); i > 1; i-- {
+		if layout.ok && table.RawGet(L.Get(i)) == lua.LNil {
+			noteFields(L, table)
+			break
 		}
 	}
 	L.SetTop(1)
 	return 1
+}
+
+func noteFields(L *lua.LState, table *lua.LTable) {
+	past, hint := pastOf(table), sizeHintOf(table)
+	past.array, past.fields = table.MaxN(), countFields(table)
+	past.model = newKeyTable(0, L.GetTop()-1)
+	past.model.t, past.model.array = table, hint.array
+	for i := 2; i <= L.GetTop(); i++ {
+		past.model.set(L.Get(i))
+		if table.RawGet(L.Get(i)) == lua.LNil {
+			past.model.remove(L.Get(i))
+		}
+	}
+	if hint.moved {
+		past.model.reinsert()
+	}
 }
 
 // encodedSize is the size that Lua gives a constructor's part for n items: its instruction has

@@ -131,7 +131,7 @@ func (v *vm) tabInsert(L *lua.LState) int {
 	}
 	v.checkWritable(L, 1)
 	if t.Metatable.Type() != lua.LTTable {
-		noteFirst(t, pos)
+		noteElement(t, pos)
 	}
 	v.fillUp(t, pos)
 	setInt(t, pos, L.Get(-1))
@@ -158,6 +158,9 @@ func (v *vm) tabRemove(L *lua.LState) int {
 	v.checkWritable(L, 1)
 	v.step(end - pos)
 	value := t.RawGetInt(pos)
+	if t.Metatable.Type() != lua.LTTable {
+		noteElement(t, end)
+	}
 	if end < lua.MaxArrayIndex && t.MaxN() == end {
 		t.Remove(pos)
 	} else {

@@ -45,6 +45,7 @@ func (o *keyOrder) holds(t *lua.LTable) bool {
 			return false
 		}
 		o.past.catchUp(t)
+		o.past.findElements(t)
 		o.array = min(o.past.array, o.model.array)
 		return true
 	}
@@ -139,7 +140,8 @@ func (w *walker) seek(key lua.LValue) bool {
 	}
 	w.needOrder()
 	if w.order.past != nil { // fields may have moved since
-		w.order.holds(w.t)
+		w.order.past.catchUp(w.t)
+		w.order.array = min(w.order.past.array, w.order.model.array)
 	}
 	if i := arrayIndex(key); i > 0 && i <= w.order.array {
 		w.index, w.pos = i, 0
