@@ -64,10 +64,9 @@
 //
 // Seen by the random programs of program_test.go, each in less than 3 of 1,000:
 //
-//   - The order of fields may differ after a removed field was set again or fields
-//     were set to nil that were not there, after setmetatable, when fields are set
-//     while pairs runs, when an array was filled from its end, or when elements and
-//     other fields were added in turn.
+//   - The order of fields may differ after setmetatable, when fields are set while pairs
+//     runs, when an array was filled from its end, when items of a constructor are nil, or
+//     when elements are set by index in turn with other fields.
 //   - #t of a table with holes may be another of its borders when the array was
 //     filled from its end or from sparse keys.
 //   - Negative zero is kept by unary minus, *, /, % and ^, but becomes zero in

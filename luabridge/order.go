@@ -346,7 +346,7 @@ func noteElement(t *lua.LTable, n int) {
 	}
 	past := pastOf(t)
 	past.catchUp(t)
-	if n <= past.array && n > past.model.array {
+	if n > past.model.array { // also when it is to be nil
 		past.model.set(number(int64(n)))
 	}
 	if n == 1 && t.RawGetInt(1) == lua.LNil {
