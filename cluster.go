@@ -100,6 +100,9 @@ func (c *Cluster) newNode(i int, addr string) (*Server, error) {
 	cfg.Addr = addr
 	cfg.Seed += int64(i)
 	cfg.Clock = engine.Twin(c.cfg.Clock)
+	if log := c.cfg.Log; log != nil {
+		cfg.Log = func(level engine.LogLevel, message string) { log(level, fmt.Sprintf("node %d: %s", i, message)) }
+	}
 	s, err := New(cfg)
 	if err != nil {
 		return nil, err

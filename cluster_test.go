@@ -364,3 +364,25 @@ func moveSlot(t *testing.T, from, to *echomqsim.Server, slot string, some int) {
 	do(to, "CLUSTER", "SETSLOT", slot, "NODE", target)
 	do(from, "CLUSTER", "SETSLOT", slot, "NODE", target)
 }
+
+// TestClusterLog pins that the lines of the nodes' log say whose they are.
+func TestClusterLog(t *testing.T) {
+	var lines []string // written by turns, which Do waits for
+	c, err := echomqsim.NewCluster(echomqsim.Config{Log: func(_ engine.LogLevel, message string) {
+		if strings.Contains(message, "from a script") {
+			lines = append(lines, message)
+		}
+	}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, i := range []int{1, 0} {
+		if v := c.Nodes()[i].Do("EVAL", "redis.log(redis.LOG_WARNING, 'from a script')", "0"); v.IsErr() {
+			t.Fatal(v.Str)
+		}
+	}
+	if want := []string{"node 1: from a script", "node 0: from a script"}; !slices.Equal(lines, want) {
+		t.Errorf("log lines %q, want %q", lines, want)
+	}
+}

@@ -54,7 +54,8 @@ type Config struct {
 	// DEBUG RELOAD goes by way of this file, or of memory if there is none.
 	SaveFile string
 	// Log receives what a server would write to its log, redis.log included; nil
-	// drops it. It must not call back into the server.
+	// drops it. It must not call back into the server. The lines of a cluster's nodes begin
+	// with "node 1: ", counted as Cluster.Nodes does from 0.
 	Log func(level engine.LogLevel, message string)
 }
 
