@@ -245,7 +245,7 @@ func (w *jsonWriter) number(n lua.LNumber) {
 }
 
 func (w *jsonWriter) table(t *lua.LTable, depth int) {
-	keys := walker{t: t}
+	keys := walk(t)
 	n, array := w.arrayLength(keys)
 	if !array || n == 0 {
 		w.object(keys, depth)

@@ -457,7 +457,26 @@ func TestQuestionsAboutBigTables(t *testing.T) {
 		"local t = {} for i = 1, 50000 do t['k' .. i] = i if next(t) == nil then return 0 end end return 1",
 		"local t = {} for i = 1, 50000 do t['k' .. i] = i end local n = 0 while next(t) do t[next(t)] = nil n = n + 1 end return n - 49999",
 		"local t = {} for i = 1, 50000 do t['k' .. i] = i end for i = 1, 50000 do for k in pairs(t) do break end end return 1",
+		"local t = {} for i = 1, 50000 do local k = 'k' .. i t[k] = 1 t[k] = nil if next(t) then return 0 end end return 1",
+		"local t = {} for i = 1, 4000 do t[i * 1000] = i end local n = 0 while next(t) do t[next(t)] = nil n = n + 1 end return n - 3999",
 		"local t = {} for i = 1, 200000 do t[i] = i end local n = 0 while #t > 0 do n = n + 1 t[n] = nil end return n - 131071",
+	} {
+		if got := eval(t, New(Options{}), source); got != ":1\r\n" {
+			t.Errorf("%s\n  %.200q", source, got)
+		}
+	}
+}
+
+// TestElementsThatComeLate pins that no walk misses an element that is set where there was a
+// hole, by an index that nobody is told of.
+func TestElementsThatComeLate(t *testing.T) {
+	const holes = "local none local t = {none, 1, none, 3} t.x = 1 t.y = none local n, i, j = 0, 1, 3 "
+	for _, source := range []string{
+		holes + "t[i] = 5 t[j] = 6 for k in pairs(t) do n = n + 1 end return n - 4",
+		holes + "for k in pairs(t) do t[i] = 5 n = n + 1 end for k in pairs(t) do n = n + 1 end return n > 6 and 1 or n",
+		holes + "t[2] = nil t[4] = nil t.x = nil t[j] = 6 return next(t) - 2",
+		holes + "t[i] = 5 local k = next(t) while k do n = n + 1 k = next(t, k) end return n - 3",
+		holes + "t[i] = 5 t[j] = 6 return #cjson.encode(t) > 30 and 1 or cjson.encode(t)",
 	} {
 		if got := eval(t, New(Options{}), source); got != ":1\r\n" {
 			t.Errorf("%s\n  %.200q", source, got)

@@ -300,21 +300,27 @@ func pastOf(t *lua.LTable) *history {
 	return hint.past
 }
 
+// keep makes a model of t as it is now the one that follows it.
+func (h *history) keep(t *lua.LTable, model *keyTable) {
+	if model == nil {
+		model = newKeyTable(t.MaxN(), 0)
+	}
+	model.t = t
+	h.model, h.fields, h.array = model, len(*tableKeys(t)), t.MaxN()
+}
+
 // catchUp brings the model to what t has now, and makes it if there is none.
 func (h *history) catchUp(t *lua.LTable) {
-	keys, n := tableKeys(t), t.MaxN()
 	if h.model == nil {
-		h.model, _ = modelOf(t)
-		if h.model == nil {
-			h.model = newKeyTable(n, 0)
-		}
-		h.model.t = t
-		h.fields, h.array = len(*keys), n
+		model, _ := modelOf(t)
+		h.keep(t, model)
 	}
+	keys, n := tableKeys(t), t.MaxN()
 	h.array = min(h.array, n) // the slots of elements stay, if they have some
 	for h.array < n {
-		h.array++
-		h.model.set(number(int64(h.array)))
+		if h.array++; t.RawGetInt(h.array) != lua.LNil {
+			h.model.set(number(int64(h.array)))
+		}
 	}
 	for ; h.fields < len(*keys); h.fields++ {
 		h.model.set((*keys)[h.fields])
@@ -329,12 +335,16 @@ func (sizeHint) String() string       { return "nil" }
 func (sizeHint) Type() lua.LValueType { return lua.LTNil }
 
 // findElements puts elements into the model that were set between others without being noted.
-func (h *history) findElements(t *lua.LTable) {
-	for i := h.model.array + 1; i <= h.array; i++ {
-		if t.RawGetInt(i) != lua.LNil && h.model.find(number(int64(i))) < 0 {
-			h.model.insert(number(int64(i)))
+// It reports whether there were some.
+func (h *history) findElements(t *lua.LTable) (found bool) {
+	elements := tableElements(t)
+	for i := h.model.array; i < len(elements); i++ {
+		if elements[i] != lua.LNil && h.model.find(number(int64(i+1))) < 0 {
+			h.model.insert(number(int64(i + 1)))
+			found = true
 		}
 	}
+	return found
 }
 
 // noteElement notes that t[n] of a table without metatable is about to change. If the table

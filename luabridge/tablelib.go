@@ -52,11 +52,14 @@ func (v *vm) appendConcat(L *lua.LState, out []byte, t *lua.LTable, i int) []byt
 }
 
 func (v *vm) tabForeach(L *lua.LState) int {
-	w := walker{t: v.checkTable(L, 1)}
-	fn := v.checkFunction(L, 2)
+	t, fn := v.checkTable(L, 1), v.checkFunction(L, 2)
+	w := walk(t)
 	for key, value := w.next(); key != lua.LNil; key, value = w.next() {
 		if v.callEach(L, fn, key, value) {
 			return 1
+		}
+		if !w.seek(key) { // fn may have set other fields
+			v.runError(L, "invalid key to 'next'")
 		}
 	}
 	return 0

@@ -173,7 +173,12 @@ type tableShape struct{ array, fields int }
 
 // shapeOf is a table's shape now. The layout must be known.
 func shapeOf(t *lua.LTable) tableShape {
-	return tableShape{len(*(*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.array))), len(*tableKeys(t))}
+	return tableShape{len(tableElements(t)), len(*tableKeys(t))}
+}
+
+// tableElements is a table's array, with nil where there are holes. The layout must be known.
+func tableElements(t *lua.LTable) []lua.LValue {
+	return *(*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), layout.array))
 }
 
 // keyPlaces are the places of a table's keys in tableKeys: one that is in it is not listed

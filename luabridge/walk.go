@@ -7,7 +7,7 @@ type keyOrder struct {
 	t     *lua.LTable
 	model *keyTable // of the keys outside of the array part; nil if there were none
 	array int       // the last index of the array part
-	past  *history  // has the model; nil for a table from which no field was removed
+	past  *history  // has the model; nil for a table that no model follows
 	shape tableShape
 }
 
@@ -19,8 +19,14 @@ func findOrder(t *lua.LTable) *keyOrder {
 		return o
 	}
 	o.model, o.array = modelOf(t)
-	if layout.ok {
-		o.shape = shapeOf(t)
+	if !layout.ok {
+		return o
+	}
+	o.shape = shapeOf(t)
+	if o.shape.array > o.array && t.Metatable.Type() != lua.LTTable { // elements among the fields come at any place
+		o.past = pastOf(t)
+		o.past.keep(t, o.model)
+		o.model = o.past.model
 	}
 	return o
 }
@@ -44,9 +50,7 @@ func (o *keyOrder) holds(t *lua.LTable) bool {
 		if o.past != hint.past {
 			return false
 		}
-		o.past.catchUp(t)
-		o.past.findElements(t)
-		o.array = min(o.past.array, o.model.array)
+		o.catchUp()
 		return true
 	}
 	now := shapeOf(t)
@@ -56,6 +60,22 @@ func (o *keyOrder) holds(t *lua.LTable) bool {
 		}
 	}
 	return now == o.shape && now.array <= o.array
+}
+
+// catchUp brings an order whose model follows the table to what the table has now.
+func (o *keyOrder) catchUp() {
+	o.past.catchUp(o.t)
+	o.array = min(o.past.array, o.model.array)
+}
+
+// findElements finds those that catchUp does not. It takes time for all elements, so it is for
+// walks that take that anyway.
+func (o *keyOrder) findElements() bool {
+	if o.past == nil || !o.past.findElements(o.t) {
+		return false
+	}
+	o.array = min(o.past.array, o.model.array)
+	return true
 }
 
 // orderOf is a table's order. One that was found before is taken if it still holds, since
@@ -74,10 +94,11 @@ func (v *vm) orderOf(t *lua.LTable) *keyOrder {
 // walker walks the fields of a table in Lua's order.
 type walker struct {
 	t     *lua.LTable
-	v     *vm       // knows orders; may be nil
-	order *keyOrder // nil before it is needed
-	index int       // last array index returned
-	pos   int       // in the order's slots
+	v     *vm        // knows orders; may be nil
+	order *keyOrder  // nil before it is needed
+	index int        // last array index returned
+	pos   int        // in the order's slots
+	past  lua.LValue // a key that was returned although it would not have its turn yet; mostly nil
 	steps int
 }
 
@@ -102,6 +123,18 @@ func (w *walker) next() (key, value lua.LValue) {
 		}
 		w.needOrder()
 	}
+	if key, value = w.nextKnown(); key == lua.LNil && w.steps == 1 && w.order.findElements() {
+		w.index, w.pos = 0, 0
+		key, value = w.nextKnown()
+	}
+	if w.past != nil && key == w.past {
+		return w.nextKnown()
+	}
+	return key, value
+}
+
+// nextKnown is next for what the order has.
+func (w *walker) nextKnown() (key, value lua.LValue) {
 	for w.index < w.order.array {
 		w.index++
 		if value := w.t.RawGetInt(w.index); value != lua.LNil {
@@ -129,7 +162,7 @@ func (w *walker) restart() {
 	if !w.order.holds(w.t) {
 		w.order = nil
 	}
-	w.index, w.pos, w.steps = 0, 0, 0
+	w.index, w.pos, w.past, w.steps = 0, 0, nil, 0
 }
 
 // seek continues after key; false when the walk has no such key.
@@ -140,8 +173,11 @@ func (w *walker) seek(key lua.LValue) bool {
 	}
 	w.needOrder()
 	if w.order.past != nil { // fields may have moved since
-		w.order.past.catchUp(w.t)
-		w.order.array = min(w.order.past.array, w.order.model.array)
+		w.order.catchUp()
+		if w.steps == 1 && w.order.findElements() { // some of them may stand before key
+			w.index, w.pos, w.past = 0, 0, key
+			return true
+		}
 	}
 	if i := arrayIndex(key); i > 0 && i <= w.order.array {
 		w.index, w.pos = i, 0
@@ -159,9 +195,17 @@ func (w *walker) seek(key lua.LValue) bool {
 	return i >= 0
 }
 
+// walk begins a walk of all of t.
+func walk(t *lua.LTable) walker {
+	w := walker{t: t}
+	w.needOrder()
+	w.order.findElements()
+	return w
+}
+
 // fields calls fn for every field of t in Lua's order.
 func fields(t *lua.LTable, fn func(key, value lua.LValue)) {
-	w := walker{t: t}
+	w := walk(t)
 	for key, value := w.next(); key != lua.LNil; key, value = w.next() {
 		fn(key, value)
 	}
