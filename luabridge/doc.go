@@ -23,7 +23,8 @@
 //	convert redislib      replies and redis.*
 //	library               function libraries: loading, registering, calling
 //	the *lib files        Lua's libraries; cjson, cmsgpack, bit, struct
-//	numbers grisu order   numbers as text and back; the order of fields
+//	numbers grisu         numbers as text and back
+//	order history walk    the order of fields
 //
 // # Replies
 //
