@@ -46,8 +46,9 @@ func NewDB(l *Limits) *DB { return NewDBs(1, l)[0] }
 func NewDBs(n int, l *Limits) []*DB {
 	all, owners, dbs := make([]*DB, n), make([]owner, n), make([]DB, n)
 	for i := range all {
-		dbs[i] = DB{l: l, own: &owners[i], epoch: 1}
-		all[i] = &dbs[i]
+		db := &dbs[i]
+		db.l, db.own, db.epoch = l, &owners[i], 1
+		all[i] = db
 	}
 	return all
 }
