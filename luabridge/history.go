@@ -49,8 +49,9 @@ func (h *history) catchUp(t *lua.LTable) {
 		h.model.set((*keys)[h.fields])
 	}
 	if h.fields > 64+2*len(h.model.nodes) { // of keys that came and went
-		h.before += h.fields
-		*keys, h.fields = []lua.LValue{}, 0
+		*keys = h.model.keys((*keys)[:0])
+		h.before += h.fields - len(*keys)
+		h.fields = len(*keys)
 	}
 }
 

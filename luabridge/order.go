@@ -137,6 +137,17 @@ func (t *keyTable) firstLive() int {
 	return t.first
 }
 
+// keys appends the keys that have a value and are not elements.
+func (t *keyTable) keys(list []lua.LValue) []lua.LValue {
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		if index := arrayIndex(n.key); n.key != nil && !n.dead && (index == 0 || index >= lua.MaxArrayIndex) {
+			list = append(list, n.key)
+		}
+	}
+	return list
+}
+
 // insert adds a key that is not in the table.
 func (t *keyTable) insert(key lua.LValue) {
 	if i := arrayIndex(key); i > 0 && i <= t.array {
@@ -349,7 +360,7 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 	}
 	late := min(hint.late, len(fields))
 	for _, key := range fields[:late] {
-		model.insert(key)
+		model.set(key) // one that was removed is listed twice
 	}
 	for i := start + 1; i <= last; i++ { // as if they had been set in this order
 		if t.RawGetInt(i) != lua.LNil {
@@ -361,7 +372,7 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 			model.reinsert()
 			hint.moved = false
 		}
-		model.insert(key)
+		model.set(key)
 	}
 	if hint.moved {
 		model.reinsert()

@@ -320,8 +320,7 @@ func keysOf(e *ast.TableExpr) (names []ast.Expr) {
 			return nil
 		}
 		names = append(names, f.Key)
-		_, isNil := f.Value.(*ast.NilExpr)
-		missing = missing || isNil || mayBeNil(f.Value)
+		missing = missing || mayBeNil(f.Value)
 	}
 	if !missing || len(names) > maxNames {
 		return nil

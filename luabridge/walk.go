@@ -56,7 +56,7 @@ func (o *keyOrder) holds(t *lua.LTable) bool {
 	now := shapeOf(t)
 	if now.array == o.shape.array && now.array <= o.array && o.model != nil && hint.late == 0 && !hint.moved && !hint.apart {
 		for ; o.shape.fields < now.fields; o.shape.fields++ {
-			o.model.insert((*tableKeys(t))[o.shape.fields])
+			o.model.set((*tableKeys(t))[o.shape.fields])
 		}
 	}
 	return now == o.shape && now.array <= o.array
