@@ -147,10 +147,11 @@ func loose(s string) string {
 	return string(b)
 }
 
-// withoutSigns is a reply with zeros that have no sign; what stands before one may be a dash.
+// withoutSigns is a reply with zeros that have no sign; what stands before one may be a dash, or
+// the space in its place.
 func withoutSigns(s string) string { return signedZero.ReplaceAllString(replaced(s, "", ""), "0") }
 
-var signedZero = regexp.MustCompile(`-+0`)
+var signedZero = regexp.MustCompile(`[- ]+0`)
 
 var errorName = regexp.MustCompile(`(local|upvalue|field|global|method) '[^']*' \((a \w+ value)\)|to '[^']*'|\$\d+`)
 
