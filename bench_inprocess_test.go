@@ -132,7 +132,7 @@ func (v *variant) measure(r *report, slice time.Duration) (rate float64) {
 func TestBenchVariant(t *testing.T) {
 	setting := os.Getenv(variantEnv)
 	if setting == "" {
-		t.Skip("a part of TestBenchReport")
+		t.Skip("TestBenchReport starts it as a process of its own")
 	}
 	at := strings.LastIndexByte(setting, ' ')
 	i := slices.IndexFunc(ways, func(w way) bool { return w.name == setting[:at] })

@@ -148,9 +148,9 @@ func (v *vm) pairs(L *lua.LState) int {
 	if !ok {
 		v.typeError(L, 1, "table")
 	}
-	if hint, _ := t.Metatable.(sizeHint); hint.past != nil && hint.past.model != nil {
-		hint.past.catchUp(t)
-		hint.past.findElements(t)
+	if past := followed(t); past != nil {
+		past.catchUp(t)
+		past.findElements(t)
 	}
 	L.SetTop(0)
 	L.Push(v.next)

@@ -2,8 +2,8 @@ package luabridge
 
 import lua "github.com/yuin/gopher-lua"
 
-// history is kept of a table without metatable from which something was removed, or that has
-// fields and gets elements.
+// history is kept of a table without metatable from which something was removed, that has
+// fields and gets elements, or whose elements were seen to stand among its fields.
 type history struct {
 	model  *keyTable // of its hash part; nil before that matters
 	fields int       // how many of the table's keys are in the model
@@ -21,6 +21,14 @@ func pastOf(t *lua.LTable) *history {
 		t.Metatable = hint
 	}
 	return hint.past
+}
+
+// followed is the history of a table that a model follows, nil for others.
+func followed(t *lua.LTable) *history {
+	if hint, _ := t.Metatable.(sizeHint); hint.past != nil && hint.past.model != nil {
+		return hint.past
+	}
+	return nil
 }
 
 // keep makes a model of t as it is now the one that follows it.

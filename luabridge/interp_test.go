@@ -466,27 +466,3 @@ func TestQuestionsAboutBigTables(t *testing.T) {
 		}
 	}
 }
-
-// TestWalksMissNothing pins that no walk misses an element that is set where there was a hole,
-// by an index that nobody is told of, or a field of a table whose history was forgotten.
-func TestWalksMissNothing(t *testing.T) {
-	const holes = "local none local t = {none, 1, none, 3} t.x = 1 t.y = none local n, i, j = 0, 1, 3 "
-	for _, source := range []string{
-		holes + "t[i] = 5 t[j] = 6 for k in pairs(t) do n = n + 1 end return n - 4",
-		holes + "for k in pairs(t) do t[i] = 5 n = n + 1 end for k in pairs(t) do n = n + 1 end return n > 6 and 1 or n",
-		"local t, n = {a = 1, b = 2}, 0 t.a = nil setmetatable(t, {}) t.a = 3 for k in pairs(t) do n = n + 1 end return n - 1",
-		"local t, n = {x = 1, y = 2}, 0 for i = 1, 1000 do local k = 'k' .. i t[k] = 1 t[k] = nil end setmetatable(t, {}) " +
-			"t.k5 = 3 t.x = 4 t.y = nil for k in pairs(t) do n = n + 1 end return n - 1",
-		"local t, n = {x = 1, y = 2}, 0 for i = 1, 1000 do local k = 'k' .. i t[k] = 1 t[k] = nil end t.x = 4 t.z = 5 " +
-			"for k in pairs(t) do n = n + 1 end return n - 2",
-		"local t, n = {x = 1}, 0 for i = 1, 300 do t[i + 0.5] = 1 t['k' .. i] = 1 t[i + 0.5] = nil end setmetatable(t, {}) " +
-			"for k in pairs(t) do n = n + 1 end return n - 300",
-		holes + "t[2] = nil t[4] = nil t.x = nil t[j] = 6 return next(t) - 2",
-		holes + "t[i] = 5 local k = next(t) while k do n = n + 1 k = next(t, k) end return n - 3",
-		holes + "t[i] = 5 t[j] = 6 return #cjson.encode(t) > 30 and 1 or cjson.encode(t)",
-	} {
-		if got := eval(t, New(Options{}), source); got != ":1\r\n" {
-			t.Errorf("%s\n  %.200q", source, got)
-		}
-	}
-}

@@ -404,13 +404,12 @@ func (h sizeHint) dense(t *lua.LTable, n int) bool {
 // border is what "#" gives of a table: where Lua's binary search over the array
 // part finds an element that is followed by nil.
 func border(t *lua.LTable) int {
-	n := t.Len()
-	size := 1 << bits.Len(uint(n-1))
-	hint := sizeHintOf(t)
-	if hint.past != nil && hint.past.model != nil {
-		hint.past.catchUp(t)
-		return hint.past.model.border()
+	if past := followed(t); past != nil {
+		past.catchUp(t)
+		return past.model.border()
 	}
+	n, hint := t.Len(), sizeHintOf(t)
+	size := 1 << bits.Len(uint(n-1))
 	switch {
 	case n <= hint.array:
 		size = hint.array

@@ -13,9 +13,9 @@ type keyOrder struct {
 
 func findOrder(t *lua.LTable) *keyOrder {
 	o := &keyOrder{t: t}
-	if hint, _ := t.Metatable.(sizeHint); hint.past != nil && hint.past.model != nil {
-		o.past, o.model = hint.past, hint.past.model
-		o.holds(t)
+	if o.past = followed(t); o.past != nil {
+		o.model = o.past.model
+		o.catchUp()
 		return o
 	}
 	o.model, o.array = modelOf(t)
@@ -45,15 +45,15 @@ func (o *keyOrder) holds(t *lua.LTable) bool {
 	if o == nil || o.t != t || !layout.ok {
 		return false
 	}
-	hint := sizeHintOf(t)
-	if hint.past != nil && hint.past.model != nil {
-		if o.past != hint.past {
-			return false
-		}
+	past := followed(t)
+	switch {
+	case past != o.past:
+		return false
+	case past != nil:
 		o.catchUp()
 		return true
 	}
-	now := shapeOf(t)
+	hint, now := sizeHintOf(t), shapeOf(t)
 	if now.array == o.shape.array && now.array <= o.array && o.model != nil && hint.late == 0 && !hint.moved && !hint.apart {
 		for ; o.shape.fields < now.fields; o.shape.fields++ {
 			o.model.set((*tableKeys(t))[o.shape.fields])
@@ -98,7 +98,7 @@ type walker struct {
 	order *keyOrder  // nil before it is needed
 	index int        // last array index returned
 	pos   int        // in the order's slots
-	past  lua.LValue // a key that was returned although it would not have its turn yet; mostly nil
+	early lua.LValue // a key that was returned although it would not have its turn yet; mostly nil
 	steps int
 }
 
@@ -117,7 +117,7 @@ func (w *walker) next() (key, value lua.LValue) {
 	w.steps++
 	if w.order == nil {
 		value, hint := w.t.RawGetInt(1), sizeHintOf(w.t)
-		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart && (hint.past == nil || hint.past.model == nil) {
+		if w.index == 0 && value != lua.LNil && hint.late == 0 && !hint.apart && followed(w.t) == nil {
 			w.index = 1 // most often asked to see whether a table is empty
 			return small[1], value
 		}
@@ -127,7 +127,7 @@ func (w *walker) next() (key, value lua.LValue) {
 		w.index, w.pos = 0, 0
 		key, value = w.nextKnown()
 	}
-	if w.past != nil && key == w.past {
+	if w.early != nil && key == w.early {
 		return w.nextKnown()
 	}
 	return key, value
@@ -162,7 +162,7 @@ func (w *walker) restart() {
 	if !w.order.holds(w.t) {
 		w.order = nil
 	}
-	w.index, w.pos, w.past, w.steps = 0, 0, nil, 0
+	w.index, w.pos, w.early, w.steps = 0, 0, nil, 0
 }
 
 // seek continues after key; false when the walk has no such key.
@@ -175,7 +175,7 @@ func (w *walker) seek(key lua.LValue) bool {
 	if w.order.past != nil { // fields may have moved since
 		w.order.catchUp()
 		if w.steps == 1 && w.order.findElements() { // some of them may stand before key
-			w.index, w.pos, w.past = 0, 0, key
+			w.index, w.pos, w.early = 0, 0, key
 			return true
 		}
 	}
