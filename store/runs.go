@@ -16,7 +16,7 @@ type ordered[T any] interface{ compare(T) int }
 // blockSizes are the block capacities for sequences of up to blockSteps elements, and above.
 var (
 	blockSizes = [3]int{128, 512, 1024}
-	blockSteps = [2]int{8 << 10, 128 << 10}
+	blockSteps = [2]int{24 << 10, 128 << 10}
 )
 
 // blockLimit returns the block capacity that suits n elements.
