@@ -92,7 +92,7 @@ func (v *vm) position(L *lua.LState, level int) (source string, line int) {
 // source is the chunk name that debug information holds: "@user_script", or the
 // text itself for a chunk made by loadstring.
 func (v *vm) source(name string) string {
-	if s, ok := v.chunks[name]; ok {
+	if s, ok := v.chunks.names[name]; ok {
 		return s
 	}
 	return "@" + name

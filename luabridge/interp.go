@@ -129,7 +129,7 @@ type vm struct {
 	locked  map[*lua.LTable]*lua.LTable // metatable of a read-only table -> real table
 	helpers map[*lua.LFunction]struct{}
 	native  nativeCoroutines
-	chunks  map[string]string // short name of a loadstring chunk -> its name
+	chunks  chunkNames
 	walks   []*walker         // unfinished walks of next, newest last
 	orders  [4]*keyOrder      // the last ones that were needed
 	failed  failure           // what handleError kept
@@ -162,7 +162,6 @@ func newVM(in *Interp) *vm {
 		in:      in,
 		locked:  map[*lua.LTable]*lua.LTable{},
 		helpers: map[*lua.LFunction]struct{}{},
-		chunks:  map[string]string{},
 		L: lua.NewState(lua.Options{
 			SkipOpenLibs:    true,
 			CallStackSize:   in.depth,
@@ -295,6 +294,9 @@ func (v *vm) end() {
 	v.host = nil
 	clear(v.walks)
 	v.orders = [len(v.orders)]*keyOrder{}
+	if v.library.loaded == nil {
+		v.chunks = chunkNames{} // of a script nothing is left, but functions may have kept a chunk
+	}
 	v.broken = v.broken || v.in.watch.exhausted
 }
 

@@ -336,6 +336,36 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
+// TestChunkNamesAreForgotten: the names that loadstring is given must not pile up.
+func TestChunkNamesAreForgotten(t *testing.T) {
+	in := New(Options{})
+	name := strings.Repeat("x", maxChunkNames/4)
+	script := mustCompile(t, "return loadstring('return 1', ARGV[1])()")
+	lib, err := ParseLibrary("#!lua name=l\nlocal kept redis.register_function('f', function(keys, args)" +
+		" kept = kept or loadstring('error(1)', args[1]) return loadstring('return 1', args[1])() end)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Load(&stubHost{}, lib, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		arg := []string{fmt.Sprint(i, name)}
+		if v := in.Run(&stubHost{}, script, nil, arg); v.Int != 1 {
+			t.Fatal(v)
+		}
+		if v := in.Call(&stubHost{}, lib, "f", nil, arg); v.Int != 1 {
+			t.Fatal(v)
+		}
+	}
+	if n := len(in.scripts.chunks.names); n != 0 {
+		t.Errorf("%d names of scripts' chunks are left", n)
+	}
+	if n := len(in.functions.chunks.names); n == 0 || n > 4 {
+		t.Errorf("%d names of functions' chunks are left, each a quarter of the limit", n)
+	}
+}
+
 func TestPanicInTheHostDoesNotEscape(t *testing.T) {
 	in := New(Options{})
 	h := &stubHost{on: func([]string) resp.Value { panic("host bug") }}

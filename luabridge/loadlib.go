@@ -45,9 +45,26 @@ func (v *vm) loadChunk(L *lua.LState, text, name string) int {
 		L.Push(lua.LNil)
 		return 1 + pushString(L, err.Error())
 	}
-	v.chunks[short] = name
+	v.chunks.add(short, name)
 	L.Push(L.NewFunctionFromProto(proto))
 	return 1
+}
+
+// chunkNames are the names of the chunks that loadstring made, by how positions show them.
+type chunkNames struct {
+	names map[string]string
+	bytes int
+}
+
+// maxChunkNames bounds the bytes of names that are remembered; what is forgotten shows
+// in an error's position as positions show it.
+const maxChunkNames = 1 << 20
+
+func (c *chunkNames) add(short, name string) {
+	if c.bytes += len(name); c.names == nil || c.bytes > maxChunkNames {
+		*c = chunkNames{names: map[string]string{}, bytes: len(name)}
+	}
+	c.names[short] = name
 }
 
 // maxChunkID is the longest chunk name in a position.
