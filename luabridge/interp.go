@@ -130,10 +130,10 @@ type vm struct {
 	helpers map[*lua.LFunction]struct{}
 	native  nativeCoroutines
 	chunks  chunkNames
-	walks   []*walker         // unfinished walks of next, newest last
-	orders  [4]*keyOrder      // the last ones that were needed
-	failed  failure           // what handleError kept
-	library libraryState      // of the state that runs functions
+	walks   []*walker    // unfinished walks of next, newest last
+	orders  [4]*keyOrder // the last ones that were needed
+	failed  failure      // what handleError kept
+	library libraryState // of the state that runs functions
 
 	mains      [64]scriptMain
 	keys, args sharedList
