@@ -71,6 +71,7 @@ type Spec struct {
 	subOrder   []*Spec
 	upper      string
 	inMulti    bool         // runs at once between MULTI and EXEC
+	forgets    bool         // refers to none of its arguments once it is through
 	inPubSub   bool         // a RESP2 client may give it while subscribed
 	channels   *channelSpec // nil: it uses none
 	first      int          // legacy key range, as COMMAND prints it
@@ -214,12 +215,21 @@ func (s *Spec) finish() {
 	s.upper = strings.ToUpper(s.Name)
 	s.inMulti, s.inPubSub = runsInMulti[s.Name], inPubSub[s.Name]
 	s.channels = channelsOf[s.Name]
+	s.forgets = s.Flags&Blocking == 0 && (s.categories&plainData != 0 || forgetful[s.Name])
 	for _, k := range s.Keys {
 		if err := k.validate(); err != nil {
 			panic(fmt.Sprintf("engine: %s: %v", s.Name, err))
 		}
 	}
 }
+
+// plainData are the types whose commands give arguments to nobody but the store, which
+// copies what it keeps; forgetful are others of which that is known.
+const plainData = catString | catHash | catSet | catSortedSet | catList
+
+var forgetful = map[string]bool{"del": true, "unlink": true, "exists": true, "type": true, "touch": true,
+	"expire": true, "pexpire": true, "expireat": true, "pexpireat": true, "persist": true, "ttl": true, "pttl": true,
+	"evalsha": true, "evalsha_ro": true, "ping": true}
 
 func (s *Spec) deriveCategories() {
 	for _, name := range s.ACL {

@@ -19,13 +19,16 @@ func (s *Session) exec(args []string) resp.Value {
 		rej = s.gates(spec, args)
 	}
 	if rej != nil {
+		co.holdOn()
 		return s.rejected(spec, args, rej)
 	}
 	if s.core.pause.until != 0 && s.mustWait(spec, args) {
+		co.holdOn()
 		s.postpone(args)
 		return resp.None
 	}
 	if s.multi != nil && !spec.inMulti {
+		co.holdOn()
 		if !s.dirty && !s.multi.spoilt { // else EXEC will run none of them
 			s.multi.flags |= s.flagsOf(spec, args)
 			s.multi.bytes += argsSize(args) + pointerSize*len(args)
@@ -168,6 +171,9 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 		clear(co.elems) // it must not hold on to what it refers to
 		co.elems = co.elems[:0]
 	}
+	if !spec.forgets || co.overheard() {
+		co.holdOn()
+	}
 	began := co.moment()
 	co.depth++
 	*c = Call{core: co, Sess: s, Spec: spec, Args: args, script: run, inExec: inExec}
@@ -206,6 +212,9 @@ func (co *core) call(s *Session, spec *Spec, args []string, run *scriptRun, inEx
 // finished counts a call that has its reply, and the microseconds that it took.
 func (co *core) finished(s *Session, spec *Spec, args []string, v resp.Value, usec int64) {
 	failed := v.Kind == resp.KindErr
+	if failed { // its text may be part of an argument
+		co.holdOn()
+	}
 	switch {
 	case failed && co.scripted && !co.relayed:
 		co.countScriptError(v.Str)
@@ -214,6 +223,15 @@ func (co *core) finished(s *Session, spec *Spec, args []string, v resp.Value, us
 	}
 	co.relayed, co.scripted = false, false
 	co.charge(s, spec, args, failed, usec)
+}
+
+// holdOn tells that an argument may be in use after the turn under way, which makes the
+// memory of all of the turn's arguments stay as it is: see resp.CommandReader.Done.
+func (co *core) holdOn() { co.heldOn++ }
+
+// overheard reports whether others may be told of a command's arguments.
+func (co *core) overheard() bool {
+	return co.tracking.clients > 0 || len(co.monitors) > 0 || co.repl.streams() || co.onKeyEvent != nil || co.set.notify != 0
 }
 
 // maxErrorCodes is how many codes are counted before new ones of scripts' own errors go
@@ -252,6 +270,9 @@ func (co *core) touchBy(by *Session, db int, key string) {
 	}
 	if len(co.waiters.byKey) > 0 {
 		co.waiters.touched(watchKey{db, key})
+		if len(co.waiters.ready) > 0 {
+			co.holdOn()
+		}
 	}
 }
 

@@ -70,6 +70,7 @@ type core struct {
 	repl         replication
 	running      *Session   // whose command runs just now; nil between commands
 	turnOf       *resp.Conn // whose turn it is; nil outside the turns of connections
+	heldOn       uint64     // calls of holdOn
 	scripts      *scriptCache
 	lua          *luabridge.Interp
 

@@ -76,6 +76,7 @@ func (co *core) scriptGates(run *scriptRun, spec *Spec, args []string) *reject {
 
 // Log writes a script's log line.
 func (h scriptHost) Log(level int, msg string) {
+	h.co.holdOn()
 	h.co.log(LogLevel(level), msg)
 }
 

@@ -134,7 +134,10 @@ func (s *Session) Turn(in *resp.CommandReader, spare []byte, brief bool) (out []
 	s.countInput(in)
 	s.core.evictClients()
 	s.core.turnOf = s.conn
+	heldOn := s.core.heldOn
 	next = s.runAll(in)
+	s.core.dbs[s.db].ForgetKey()
+	in.Done(s.core.heldOn != heldOn || s.postponed != nil)
 	s.core.turnOf = nil
 	if next != resp.NextAgain {
 		s.letNext()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"unsafe"
 
 	"github.com/tidwall/redcon"
 )
@@ -77,8 +78,10 @@ type CommandReader struct {
 	multi  int          // its bulk strings that are still due; 0 before its header
 	due    int          // bytes due at pos for a bulk string and its CRLF; 0 before its header
 	inline bool         // after a line of blanks the server takes the next line as inline too
-	text   string       // immutable copy of buf[textAt:] that arguments are cut from
+	text   string       // copy of buf[textAt:] that arguments are cut from
 	textAt int
+	lent   bool // requests were cut from it that Done has not been called for
+	kept   bool // arguments cut from it are in use for good
 	limits Limits
 	err    error
 }
@@ -88,6 +91,7 @@ type readBuffers struct {
 	bytes []byte
 	parts [][]byte
 	args  []string
+	text  []byte // the memory of CommandReader.text, if that was not too long
 }
 
 var readBufferPool = sync.Pool{New: func() any {
@@ -122,9 +126,9 @@ func (r *CommandReader) Held() int {
 // Next returns the next whole request; ok is false while none is there. Empty
 // requests are skipped. An error is a *ProtocolError and final.
 //
-// The slice is valid until the next call of Next or Fill. The strings never
-// change, but each one keeps the bytes of a whole read alive: clone what is
-// stored.
+// The slice is valid until the next call of Next or Fill. The strings do not
+// change unless Done says that they may, but each one keeps the bytes of a whole
+// read alive: clone what is stored.
 func (r *CommandReader) Next(limits Limits) (args []string, ok bool, err error) {
 	r.limits = limits
 	for r.err == nil && r.start < len(r.buf) {
@@ -137,6 +141,17 @@ func (r *CommandReader) Next(limits Limits) (args []string, ok bool, err error) 
 		}
 	}
 	return nil, false, r.err
+}
+
+// Done tells that the requests returned so far are done with. Unless something keeps their
+// arguments, whose memory is used again for later ones: without Done it never is.
+func (r *CommandReader) Done(keeps bool) {
+	r.lent, r.kept = false, r.kept || keeps
+	if raceDetector && !r.kept && r.held != nil && r.start == len(r.buf) {
+		for i := range r.held.text { // tests are to notice what was kept all the same
+			r.held.text[i] = '!'
+		}
+	}
 }
 
 // next reads one request, which has no arguments when it is an empty one.
@@ -320,8 +335,9 @@ func (r *CommandReader) split(request []byte) ([]string, error) {
 		return nil, &ProtocolError{"invalid multibulk length"}
 	}
 	if r.pos > r.textAt+len(r.text) {
-		r.text, r.textAt = string(r.buf[r.start:]), r.start
+		r.setText(r.buf[r.start:])
 	}
+	r.lent = true
 	args := r.held.args[:0]
 	for _, part := range parts {
 		// Both slices end at the same byte, so capacities tell the offset.
@@ -330,6 +346,22 @@ func (r *CommandReader) split(request []byte) ([]string, error) {
 	}
 	r.held.parts, r.held.args = parts, args
 	return args, nil
+}
+
+// setText makes the text a copy of b: where the last one was, if nobody refers to that.
+func (r *CommandReader) setText(b []byte) {
+	r.textAt = r.start
+	h := r.held
+	if r.lent || r.kept {
+		h.text = nil
+		r.lent, r.kept = false, false
+	}
+	if len(b) > readBufferSize {
+		r.text = string(b)
+		return
+	}
+	h.text = append(h.text[:0], b...)
+	r.text = unsafe.String(unsafe.SliceData(h.text), len(h.text))
 }
 
 func (r *CommandReader) nextInline() (args []string, whole bool, err error) {
@@ -420,6 +452,10 @@ func (r *CommandReader) release() {
 		return
 	}
 	h := r.held
+	if r.lent || r.kept {
+		h.text = nil
+		r.lent, r.kept = false, false
+	}
 	clear(h.args)
 	clear(h.parts)
 	h.args, h.parts = h.args[:0], h.parts[:0]

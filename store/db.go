@@ -88,6 +88,14 @@ func (db *DB) lookUp(key string) keyed {
 	return e
 }
 
+// ForgetKey forgets the key that was looked up last, if it is the caller's and not the DB's
+// own: from now on the caller may change its bytes.
+func (db *DB) ForgetKey() {
+	if db.recent.o == nil {
+		db.recent, db.place.known = keyed{}, false
+	}
+}
+
 // Write returns the object at a key, nil if there is none. It is this DB's own and may
 // be changed until the end of the turn: until Due, NextDeadline, Snapshot, Check, or
 // Clone of the object is called.
