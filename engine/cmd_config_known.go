@@ -91,7 +91,6 @@ var knownParams = []knownParam{
 	{"lazyfree-lazy-server-del", "", "bool", "yes", tuning},
 	{"lazyfree-lazy-user-del", "", "bool", "yes", tuning},
 	{"lazyfree-lazy-user-flush", "", "bool", "yes", tuning},
-	{"list-compress-depth", "", "int 0 maxint", "0", tuning},
 	{"loading-process-events-interval-bytes", "", "int 1024 maxint", "2097152", inert | unlisted},
 	{"locale-collate", "", "text", "", inert},
 	{"logfile", "", "text", "", immutable},

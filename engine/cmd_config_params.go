@@ -52,6 +52,7 @@ var actingParams = []parameter{
 	yesNoParam("latency-tracking", func(co *core) *bool { return &co.set.latencyTracking }),
 	{name: "latency-tracking-info-percentiles", get: func(co *core) string { return strings.Join(co.set.percentiles, " ") }, set: setPercentiles},
 	numberParam("list-max-listpack-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
+	numberParam("list-compress-depth", 0, math.MaxInt32, func(co *core) *int { return &co.limits.ListCompressDepth }),
 	numberParam("list-max-ziplist-size", math.MinInt32, math.MaxInt32, func(co *core) *int { return &co.limits.ListMaxListpackSize }),
 	numberParam("lfu-decay-time", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.lfuDecayTime }),
 	numberParam("lfu-log-factor", 0, math.MaxInt32, func(co *core) *int64 { return &co.set.lfuLogFactor }),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/echomq/echomq-sim/rdb"
 	"github.com/echomq/echomq-sim/resp"
 	"github.com/echomq/echomq-sim/store"
 )
@@ -186,8 +187,7 @@ func (c *Call) positiveArg(i int) (n int64, bad *resp.Value) {
 
 // debugObject: DEBUG OBJECT key [fast]
 //
-// The address is always 0 and the serialized length is this store's own estimate
-// of the object's size: neither has a counterpart here.
+// The address is always 0: it has no counterpart here.
 func debugObject(c *Call) resp.Value {
 	o := c.db().Read(c.Args[2])
 	if o == nil {
@@ -196,7 +196,7 @@ func debugObject(c *Call) resp.Value {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Value at:0x0 refcount:1 encoding:%s", o.Encoding())
 	if !c.is(3, "fast") {
-		fmt.Fprintf(&b, " serializedlength:%d", o.Size())
+		fmt.Fprintf(&b, " serializedlength:%d", rdb.SerializedLen(o, c.compresses()))
 	}
 	nowSec := c.now / 1e6
 	lru := int64(o.Access()) & (1<<24 - 1)
@@ -206,11 +206,11 @@ func debugObject(c *Call) resp.Value {
 	elapsed := (nowSec/60&0xffff - minutes) & 0xffff
 	fmt.Fprintf(&b, " lfu_freq:%d lfu_access_time_minutes:%d", max(counter-elapsed, 0), minutes)
 	if o.Encoding() == "quicklist" {
-		nodes, fill, bytes := o.List().Nodes()
-		fmt.Fprintf(&b, " ql_nodes:%d ql_avg_node:%.2f ql_listpack_max:%d ql_compressed:0",
-			nodes, float64(o.List().Len())/float64(nodes), fill)
+		ql := o.List().Nodes()
+		fmt.Fprintf(&b, " ql_nodes:%d ql_avg_node:%.2f ql_listpack_max:%d ql_compressed:%d",
+			ql.Len, float64(o.List().Len())/float64(ql.Len), ql.Fill, resp.Bool(ql.Compressed).Int)
 		if !c.is(3, "fast") {
-			fmt.Fprintf(&b, " ql_uncompressed_size:%d", bytes)
+			fmt.Fprintf(&b, " ql_uncompressed_size:%d", ql.Bytes)
 		}
 	}
 	return resp.Simple(b.String())

@@ -193,3 +193,37 @@ func TestDebugLog(t *testing.T) {
 		t.Errorf("the log got %q", got)
 	}
 }
+
+// What DEBUG OBJECT tells, as valkey-server 8.0.1 does.
+func TestDebugObjectFacts(t *testing.T) {
+	e := newTestEngine(t, Manual(time.Unix(1e9, 0)))
+	for _, c := range []struct{ command, want string }{
+		{"SET k " + strings.Repeat("a", 50), "encoding:raw serializedlength:12"},
+		{"SET k 12345", "encoding:int serializedlength:3"},
+		{"RPUSH k 1 2 3", "encoding:listpack serializedlength:16"},
+		{"SADD k 1 2 3", "encoding:intset serializedlength:15"},
+		{"SADD k a b 3", "encoding:listpack serializedlength:16"},
+		{"HSET k a 1 b 2", "encoding:listpack serializedlength:18"},
+		{"ZADD k 1 a 2 b 1.5 c", "encoding:listpack serializedlength:26"},
+		{"XADD k 1-1 a b", "encoding:stream serializedlength:57"},
+		{"CONFIG SET rdbcompression no", ""},
+		{"SET k " + strings.Repeat("a", 50), "encoding:raw serializedlength:51"},
+		{"CONFIG SET rdbcompression yes list-max-listpack-size -1 list-compress-depth 12", ""},
+		{"RPUSH k" + strings.Repeat(" 1", 6000), "serializedlength:190 "},
+		{"RPUSH k" + strings.Repeat(" 1", 6000), "ql_nodes:3 ql_avg_node:2000.00 ql_listpack_max:-1 ql_compressed:1 ql_uncompressed_size:12021"},
+	} {
+		e.Do("DEL", "k")
+		words := strings.Fields(c.command)
+		if v := e.Do(words...); v.IsErr() {
+			t.Fatal(v)
+		}
+		if v := e.Do("DEBUG", "OBJECT", "k"); c.want != "" && !strings.Contains(v.Str, c.want) {
+			t.Errorf("%.40s: %s, want %s", c.command, v.Str, c.want)
+		}
+	}
+	e.Do("COPY", "k", "copy")
+	e.Do("CONFIG", "SET", "list-compress-depth", "0")
+	if v := e.Do("DEBUG", "OBJECT", "copy"); !strings.Contains(v.Str, "ql_compressed:1") {
+		t.Errorf("a copy is %s", v.Str)
+	}
+}

@@ -37,8 +37,11 @@ func dump(c *Call) resp.Value {
 	if o == nil {
 		return resp.Null
 	}
-	return resp.Bulk(rdb.Dump(o))
+	return resp.Bulk(rdb.Dump(o, c.compresses()))
 }
+
+// compresses reports whether serialized strings are compressed.
+func (co *core) compresses() bool { return co.tunedYes("rdbcompression") }
 
 var (
 	errBusyKey  = resp.Err("BUSYKEY Target key name already exists.")

@@ -244,7 +244,7 @@ func functionDump(c *Call) resp.Value {
 	for i, lib := range c.functions.libraries {
 		sources[i] = lib.Source
 	}
-	return resp.Bulk(rdb.DumpLibraries(sources))
+	return resp.Bulk(rdb.DumpLibraries(sources, c.compresses()))
 }
 
 // functionRestore: FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]

@@ -44,7 +44,7 @@ func TestLibrariesInSnapshots(t *testing.T) {
 func TestFunctionLoadHasALimit(t *testing.T) {
 	e := newBusyEngine(t)
 	code := "#!lua name=x\nwhile true do end"
-	dump := rdb.DumpLibraries([]string{code})
+	dump := rdb.DumpLibraries([]string{code}, true)
 	for _, cmd := range [][]string{{"FUNCTION", "LOAD", code}, {"FUNCTION", "RESTORE", dump}} {
 		if got := e.Do(cmd...); got.Str != "ERR Error registering functions: ERR FUNCTION LOAD timeout" {
 			t.Errorf("%s: %q", cmd[1], got.Str)

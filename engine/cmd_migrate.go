@@ -156,7 +156,7 @@ func (c *Call) migrateRestores(m *migration) (commands []byte) {
 		if at := o.Expire(); at != 0 {
 			ttl = max(at-c.ms(), 1)
 		}
-		restore := []string{name, key, strconv.FormatInt(ttl, 10), rdb.Dump(o), "REPLACE"}
+		restore := []string{name, key, strconv.FormatInt(ttl, 10), rdb.Dump(o, c.compresses()), "REPLACE"}
 		if !m.replace {
 			restore = restore[:4]
 		}

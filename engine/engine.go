@@ -393,6 +393,7 @@ type Snapshot struct {
 	dbs       []*store.DB
 	functions *functionSet
 	taken     int64 // Unix microseconds
+	plain     bool  // in a file its strings are not to be compressed
 }
 
 // install returns a copy of database i that its new owner may write to.
@@ -411,7 +412,7 @@ func (e *Engine) Snapshot() *Snapshot {
 }
 
 func (co *core) snapshot() *Snapshot {
-	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: co.functions, taken: co.now}
+	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: co.functions, taken: co.now, plain: !co.compresses()}
 	for i, db := range co.dbs {
 		s.dbs[i] = db.Snapshot()
 	}

@@ -15,7 +15,7 @@ import (
 // Valkey 8.0 loads the file; if fields of a hash have deadlines it is one that only Valkey
 // 9 loads. The error is w's.
 func (s *Snapshot) WriteRDB(w io.Writer) error {
-	c := rdb.Contents{DBs: s.dbs, Version: ValkeyVersion, Time: s.taken / 1e6}
+	c := rdb.Contents{DBs: s.dbs, Version: ValkeyVersion, Time: s.taken / 1e6, Plain: s.plain}
 	for _, lib := range s.functions.libraries {
 		c.Libraries = append(c.Libraries, lib.Source)
 	}

@@ -92,8 +92,11 @@ func appendLen(b []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, len64Bit), n)
 }
 
+// compression tells whether strings are compressed, as rdbcompression says on a server.
+type compression bool
+
 // appendString appends a string: as an integer, compressed or as it is.
-func appendString(b []byte, s string) []byte {
+func (z compression) appendString(b []byte, s string) []byte {
 	if n, ok := parseInt(s); ok && len(s) <= 11 {
 		switch {
 		case n == int64(int8(n)):
@@ -104,7 +107,7 @@ func appendString(b []byte, s string) []byte {
 			return binary.LittleEndian.AppendUint32(append(b, lenEncoded|encInt32), uint32(n))
 		}
 	}
-	if len(s) > 20 {
+	if z && len(s) > 20 {
 		if packed := lzfCompress(s, len(s)-4); packed != nil {
 			b = appendLen(append(b, lenEncoded|encLZF), uint64(len(packed)))
 			return append(appendLen(b, uint64(len(s))), packed...)

@@ -29,7 +29,7 @@ func TestStrings(t *testing.T) {
 		list = append(list, b.String())
 	}
 	for _, s := range list {
-		enc := string(appendString(nil, s))
+		enc := string(compression(true).appendString(nil, s))
 		in := reader{s: enc + "rest"}
 		if got := in.str(); got != s || in.err != nil || in.s[in.at:] != "rest" {
 			t.Fatalf("%.60q came back as %.60q (%v)", s, got, in.err)
@@ -44,7 +44,7 @@ func TestStrings(t *testing.T) {
 
 func TestBrokenRDBStrings(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
-	whole := appendString(nil, strings.Repeat("abcd-efgh-", 50))
+	whole := compression(true).appendString(nil, strings.Repeat("abcd-efgh-", 50))
 	for range 20000 {
 		b := append([]byte(nil), whole...)
 		for range 1 + r.Intn(4) {

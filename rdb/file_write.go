@@ -15,6 +15,7 @@ type Contents struct {
 	Libraries []string    // the code of function libraries
 	Version   string      // of the server that is named as the file's writer
 	Time      int64       // of writing, in Unix seconds
+	Plain     bool        // strings are not compressed
 }
 
 // Operations in a file, in place of a type.
@@ -39,14 +40,14 @@ const (
 // bytes. The file is of version 80, which Valkey 9 reads, if fields of a hash have
 // deadlines, and of version 11 else. The error is w's.
 func Write(w io.Writer, c Contents) error {
-	out := fileWriter{w: w}
+	out := fileWriter{w: w, z: !compression(c.Plain)}
 	out.b = append(out.b, out.header(c.DBs)...)
 	out.aux("valkey-ver", c.Version)
 	out.aux("redis-bits", "64")
 	out.aux("ctime", strconv.FormatInt(c.Time, 10))
 	out.aux("aof-base", "0")
 	for _, source := range c.Libraries {
-		out.b = appendString(append(out.b, kindLibrary), source)
+		out.b = out.z.appendString(append(out.b, kindLibrary), source)
 		out.flush(chunk)
 	}
 	for i, db := range c.DBs {
@@ -61,6 +62,7 @@ func Write(w io.Writer, c Contents) error {
 
 type fileWriter struct {
 	w   io.Writer
+	z   compression
 	b   []byte // not written yet
 	crc uint64
 	err error
@@ -93,7 +95,7 @@ func (w *fileWriter) header(dbs []*store.DB) string {
 }
 
 func (w *fileWriter) aux(name, value string) {
-	w.b = appendString(appendString(append(w.b, opAux), name), value)
+	w.b = w.z.appendString(w.z.appendString(append(w.b, opAux), name), value)
 }
 
 func (w *fileWriter) db(i int, db *store.DB) {
@@ -107,7 +109,7 @@ func (w *fileWriter) db(i int, db *store.DB) {
 		if at := o.Expire(); at != 0 {
 			w.b = appendMillis(append(w.b, opExpireMs), at)
 		}
-		w.b = appendValue(w.b, o, func(b []byte) []byte { return appendString(b, key) })
+		w.b = w.z.appendValue(w.b, o, func(b []byte) []byte { return w.z.appendString(b, key) })
 		w.flush(chunk)
 		return w.err == nil
 	})

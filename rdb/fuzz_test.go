@@ -19,12 +19,12 @@ func checkObject(t *testing.T, o *store.Object, l *store.Limits) {
 	if err := db.Check(); err != nil {
 		t.Fatal(err)
 	}
-	first := Dump(o)
+	first := Dump(o, true)
 	again, err := Restore(first, l)
 	if err != nil {
 		t.Fatalf("what was restored can't be dumped and restored: %v", err)
 	}
-	if second := Dump(again); again.Type() != o.Type() || again.Encoding() == o.Encoding() && second != first {
+	if second := Dump(again, true); again.Type() != o.Type() || again.Encoding() == o.Encoding() && second != first {
 		t.Fatalf("%s %s dumped as\n%q, then %s %s as\n%q", o.Type(), o.Encoding(), first, again.Type(), again.Encoding(), second)
 	}
 }

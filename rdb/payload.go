@@ -14,13 +14,19 @@ var ErrSeal = errors.New("rdb: payload version or checksum are wrong")
 const footLen = 10
 
 // Dump is the payload of DUMP for a value. It is of version 80 if fields of a hash have
-// deadlines, of version 11 else.
-func Dump(o *store.Object) string {
+// deadlines, of version 11 else. Strings are compressed where that makes them shorter, if
+// at all.
+func Dump(o *store.Object, compress bool) string {
 	v := version
 	if hasDeadlines(o) {
 		v = versionFields
 	}
-	return seal(appendValue(nil, o, nil), v)
+	return seal(compression(compress).appendValue(nil, o, nil), v)
+}
+
+// SerializedLen is how many bytes a value takes in a payload, without its type.
+func SerializedLen(o *store.Object, compress bool) int {
+	return len(compression(compress).appendValue(nil, o, nil)) - 1
 }
 
 // Restore is the value of a payload of DUMP, made under limits that the caller keeps. The
@@ -77,10 +83,10 @@ var (
 )
 
 // DumpLibraries is the payload of FUNCTION DUMP for the code of libraries.
-func DumpLibraries(sources []string) string {
+func DumpLibraries(sources []string, compress bool) string {
 	var b []byte
 	for _, s := range sources {
-		b = appendString(append(b, kindLibrary), s)
+		b = compression(compress).appendString(append(b, kindLibrary), s)
 	}
 	return seal(b, version)
 }

@@ -47,7 +47,7 @@ func TestPayloads(t *testing.T) {
 		if o.Encoding() != p.encoding {
 			t.Errorf("%s: encoded as %s, want %s", p.name, o.Encoding(), p.encoding)
 		}
-		if again := Dump(o); p.same && p.encoding != "hashtable" && again != p.payload {
+		if again := Dump(o, true); p.same && p.encoding != "hashtable" && again != p.payload {
 			t.Errorf("%s: dumped as\n%q, want\n%q", p.name, again, p.payload)
 		}
 		checkObject(t, o, l)
@@ -81,7 +81,7 @@ func TestFieldDeadlines(t *testing.T) {
 	o.Hash().Set("f", "v")
 	o.Hash().Set("g", "1")
 	o.Hash().SetDeadline("g", 1<<41)
-	p := Dump(o)
+	p := Dump(o, true)
 	want := "\x16\x02\x01f\x01v\xff\xff\xff\xff\xff\xff\xff\xff\x01g\xc0\x01\x00\x00\x00\x00\x00\x02\x00\x00\x50\x00"
 	if !strings.HasPrefix(p, want) || len(p) != len(want)+8 {
 		t.Errorf("dumped as %q", p)

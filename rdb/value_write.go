@@ -9,7 +9,7 @@ import (
 
 // appendValue appends a value's type, with between what stands between the two (the key
 // in a file, nothing in a payload), and the value. o must not be empty.
-func appendValue(b []byte, o *store.Object, between func([]byte) []byte) []byte {
+func (z compression) appendValue(b []byte, o *store.Object, between func([]byte) []byte) []byte {
 	t := typeOf(o)
 	b = append(b, t)
 	if between != nil {
@@ -17,28 +17,28 @@ func appendValue(b []byte, o *store.Object, between func([]byte) []byte) []byte 
 	}
 	switch t {
 	case typeString:
-		return appendString(b, o.Str())
+		return z.appendString(b, o.Str())
 	case typeListQuick:
-		return appendList(b, o.List())
+		return z.appendList(b, o.List())
 	case typeSetIntset:
 		members, width := o.Set().Ints()
-		return appendString(b, intsetText(members, width))
+		return z.appendString(b, intsetText(members, width))
 	case typeSetListpack:
-		return appendListpack(b, func(l *listpack) {
+		return z.appendListpack(b, func(l *listpack) {
 			o.Set().Ascend(func(member string) bool { l.str(member); return true })
 		})
 	case typeSet:
 		b = appendLen(b, uint64(o.Set().Len()))
-		o.Set().Ascend(func(member string) bool { b = appendString(b, member); return true })
+		o.Set().Ascend(func(member string) bool { b = z.appendString(b, member); return true })
 		return b
 	case typeHashListpack:
-		return appendListpack(b, func(l *listpack) {
+		return z.appendListpack(b, func(l *listpack) {
 			o.Hash().Ascend(func(field, value string) bool { l.str(field); l.str(value); return true })
 		})
 	case typeHash, typeHashFields:
-		return appendHash(b, o.Hash(), t == typeHashFields)
+		return z.appendHash(b, o.Hash(), t == typeHashFields)
 	case typeZSetListpack:
-		return appendListpack(b, func(l *listpack) {
+		return z.appendListpack(b, func(l *listpack) {
 			o.ZSet().Ascend(0, func(member string, score float64) bool {
 				l.str(member)
 				l.str(resp.FormatDouble(score))
@@ -46,9 +46,9 @@ func appendValue(b []byte, o *store.Object, between func([]byte) []byte) []byte 
 			})
 		})
 	case typeZSet:
-		return appendZSet(b, o.ZSet())
+		return z.appendZSet(b, o.ZSet())
 	}
-	return appendStream(b, o.Stream())
+	return z.appendStream(b, o.Stream())
 }
 
 // typeOf is the type that a value is written as.
@@ -80,21 +80,20 @@ func hasDeadlines(o *store.Object) bool {
 	return h != nil && h.DeadlineLen() > 0
 }
 
-func appendListpack(b []byte, fill func(l *listpack)) []byte {
+func (z compression) appendListpack(b []byte, fill func(l *listpack)) []byte {
 	l := newListpack()
 	fill(l)
-	return appendString(b, l.text())
+	return z.appendString(b, l.text())
 }
 
-func appendList(b []byte, v *store.ListObj) []byte {
-	nodes, _, _ := v.Nodes()
-	b = appendLen(b, uint64(nodes))
+func (z compression) appendList(b []byte, v *store.ListObj) []byte {
+	b = appendLen(b, uint64(v.NodesLen()))
 	v.AscendNodes(func(elems []string, plain bool) bool {
 		if plain {
-			b = appendString(appendLen(b, containerPlain), elems[0])
+			b = z.appendString(appendLen(b, containerPlain), elems[0])
 			return true
 		}
-		b = appendListpack(appendLen(b, containerPacked), func(l *listpack) {
+		b = z.appendListpack(appendLen(b, containerPacked), func(l *listpack) {
 			for _, x := range elems {
 				l.str(x)
 			}
@@ -104,10 +103,10 @@ func appendList(b []byte, v *store.ListObj) []byte {
 	return b
 }
 
-func appendHash(b []byte, h *store.HashObj, deadlines bool) []byte {
+func (z compression) appendHash(b []byte, h *store.HashObj, deadlines bool) []byte {
 	b = appendLen(b, uint64(h.Len()))
 	h.Ascend(func(field, value string) bool {
-		b = appendString(appendString(b, field), value)
+		b = z.appendString(z.appendString(b, field), value)
 		if deadlines {
 			at := h.Deadline(field)
 			if at == 0 {
@@ -121,20 +120,20 @@ func appendHash(b []byte, h *store.HashObj, deadlines bool) []byte {
 }
 
 // appendZSet appends a sorted set, the greatest first.
-func appendZSet(b []byte, z *store.ZSetObj) []byte {
-	b = appendLen(b, uint64(z.Len()))
-	z.Descend(z.Len()-1, func(member string, score float64) bool {
-		b = appendDouble(appendString(b, member), score)
+func (z compression) appendZSet(b []byte, set *store.ZSetObj) []byte {
+	b = appendLen(b, uint64(set.Len()))
+	set.Descend(set.Len()-1, func(member string, score float64) bool {
+		b = appendDouble(z.appendString(b, member), score)
 		return true
 	})
 	return b
 }
 
-func appendStream(b []byte, s *store.StreamObj) []byte {
+func (z compression) appendStream(b []byte, s *store.StreamObj) []byte {
 	b = appendLen(b, uint64(s.Nodes()))
 	s.AscendNodes(func(n store.StreamNode) bool {
-		b = appendString(b, string(appendRawID(nil, n.First)))
-		b = appendListpack(b, func(l *listpack) { fillStreamNode(l, n) })
+		b = z.appendString(b, string(appendRawID(nil, n.First)))
+		b = z.appendListpack(b, func(l *listpack) { fillStreamNode(l, n) })
 		return true
 	})
 	first, _ := s.First()
@@ -145,7 +144,7 @@ func appendStream(b []byte, s *store.StreamObj) []byte {
 	b = appendLen(b, uint64(s.Added()))
 	b = appendLen(b, uint64(s.GroupsLen()))
 	s.AscendGroups(func(g *store.StreamGroup) bool {
-		b = appendGroup(b, g)
+		b = z.appendGroup(b, g)
 		return true
 	})
 	return b
@@ -213,8 +212,8 @@ func appendRawID(b []byte, id store.StreamID) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, id.Ms), id.Seq)
 }
 
-func appendGroup(b []byte, g *store.StreamGroup) []byte {
-	b = appendString(b, g.Name())
+func (z compression) appendGroup(b []byte, g *store.StreamGroup) []byte {
+	b = z.appendString(b, g.Name())
 	b = appendLen(appendLen(b, g.LastID.Ms), g.LastID.Seq)
 	b = appendLen(b, uint64(g.Read))
 	b = appendLen(b, uint64(g.PendingLen()))
@@ -225,7 +224,7 @@ func appendGroup(b []byte, g *store.StreamGroup) []byte {
 	})
 	b = appendLen(b, uint64(g.ConsumersLen()))
 	g.AscendConsumers(func(c *store.Consumer) bool {
-		b = appendString(b, c.Name())
+		b = z.appendString(b, c.Name())
 		b = appendMillis(appendMillis(b, c.Seen), c.Active)
 		b = appendLen(b, uint64(c.PendingLen()))
 		g.AscendPendingOf(c, store.StreamID{}, func(p store.Pending) bool {

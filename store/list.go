@@ -14,6 +14,7 @@ type ListObj struct {
 	nodes nodeTree
 	quick bool // reported as "quicklist"
 	fill  int  // the limit of the nodes of a quicklist, in the terms of Limits
+	deep  bool // its inner nodes are compressed on a server
 }
 
 type listBox struct {
@@ -98,6 +99,7 @@ func (v *ListObj) makeQuick() {
 	if !v.quick {
 		v.quick = true
 		v.fill = min(max(v.l.ListMaxListpackSize, -len(fillBytes)), maxFill)
+		v.deep = v.l.ListCompressDepth != 0
 	}
 }
 
@@ -238,20 +240,28 @@ func (v *ListObj) encoding() string {
 	return "listpack"
 }
 
-// Nodes returns what DEBUG OBJECT tells of a "quicklist": how many nodes it has, the limit
-// that they were made under and the bytes that they take on a server.
-func (v *ListObj) Nodes() (nodes, fill, bytes int) {
-	v.nodes.root.ascendAll(func(n *listNode) { bytes += n.bytes })
-	return v.nodes.len(), v.fill, bytes
+// ListNodes is what DEBUG OBJECT tells of a "quicklist": how many nodes it has, the limit
+// that they were made under, the bytes that they take on a server uncompressed, and whether
+// it would compress them.
+type ListNodes struct {
+	Len, Fill, Bytes int
+	Compressed       bool
 }
 
-// NodesLen returns the first of these in O(1).
+// Nodes returns the facts of a "quicklist".
+func (v *ListObj) Nodes() ListNodes {
+	bytes := 0
+	v.nodes.root.ascendAll(func(n *listNode) { bytes += n.bytes })
+	return ListNodes{v.nodes.len(), v.fill, bytes, v.deep}
+}
+
+// NodesLen returns ListNodes.Len in O(1).
 func (v *ListObj) NodesLen() int { return v.nodes.len() }
 
 func (v *ListObj) fork() *Object {
 	o := NewList(v.l)
 	c := o.List()
-	c.nodes, c.quick, c.fill = v.nodes.fork(), v.quick, v.fill
+	c.nodes, c.quick, c.fill, c.deep = v.nodes.fork(), v.quick, v.fill, v.deep
 	return o
 }
 

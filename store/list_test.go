@@ -118,11 +118,11 @@ func TestListNodes(t *testing.T) {
 }
 
 func listState(o *Object) string {
-	switch nodes, _, bytes := o.List().Nodes(); {
+	switch ql := o.List().Nodes(); {
 	case o.List().Len() == 0:
 		return "none"
 	case o.Encoding() == "quicklist":
-		return fmt.Sprintf("quicklist %d %d", nodes, bytes)
+		return fmt.Sprintf("quicklist %d %d", ql.Len, ql.Bytes)
 	}
 	return o.Encoding()
 }
@@ -186,8 +186,8 @@ func TestListFill(t *testing.T) {
 	for i := range n {
 		v.PushHead(strconv.Itoa(n - 1 - i))
 	}
-	if nodes, fill, _ := v.Nodes(); nodes != 10 || fill != 32767 {
-		t.Errorf("%d nodes of fill %d", nodes, fill)
+	if ql := v.Nodes(); ql.Len != 10 || ql.Fill != 32767 {
+		t.Errorf("%d nodes of fill %d", ql.Len, ql.Fill)
 	}
 	for i := range n {
 		if v.At(i) != strconv.Itoa(i) {

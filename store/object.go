@@ -38,6 +38,8 @@ type Limits struct {
 	SetMaxIntsetEntries                          int
 	// ListMaxListpackSize is a number of elements, or from -1 down one of 4, 8, 16, 32 and 64 KB.
 	ListMaxListpackSize int
+	// ListCompressDepth is how many nodes at either end a server leaves uncompressed; 0 is all.
+	ListCompressDepth int
 	// ListPackedThreshold is the length in bytes from which on an element has a node of its
 	// own; 0 lets ListMaxListpackSize decide.
 	ListPackedThreshold int
