@@ -1,6 +1,7 @@
 package echomqsim_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -115,4 +116,48 @@ func nodeNames(nodes []streamNode) (names []string) {
 		names = append(names, "@"+number, n.addr, "#"+number, n.id, "&host", host, "&"+number, port)
 	}
 	return names
+}
+
+// TestClusterEndpoints: what clients are told of where a node is, as valkey-server 8.0.1 tells it.
+func TestClusterEndpoints(t *testing.T) {
+	c, nodes := testCluster(t, 2)
+	set := func(node int, name, value string) {
+		t.Helper()
+		if v := nodes[node].Do("CONFIG", "SET", name, value); v.IsErr() {
+			t.Fatal(v)
+		}
+		c.Settle()
+	}
+	host, port, _ := strings.Cut(nodes[1].Addr(), ":")
+	for _, step := range []struct{ how, hostname, moved, slots string }{
+		{"ip", "", host, "$" + host + "/0"},
+		{"hostname", "", "?", "$?/1 $ip $" + host},
+		{"unknown-endpoint", "", "", "_/1 $ip $" + host},
+		{"ip", "my.host", host, "$" + host + "/1 $hostname $my.host"},
+		{"hostname", "my.host", "my.host", "$my.host/1 $ip $" + host},
+		{"unknown-endpoint", "my.host", "", "_/2 $ip $" + host + " $hostname $my.host"},
+	} {
+		set(1, "cluster-announce-hostname", step.hostname)
+		set(0, "cluster-preferred-endpoint-type", step.how)
+		if v := nodes[0].Do("GET", "foo"); v.Str != "MOVED 12182 "+step.moved+":"+port {
+			t.Errorf("%s, hostname %q: %s", step.how, step.hostname, v.Str)
+		}
+		node := nodes[0].Do("CLUSTER", "SLOTS").Elems[1].Elems[2].Elems
+		got := fmt.Sprintf("%s/%d", resp.Format(node[0]), len(node[3].Elems)/2)
+		for _, v := range node[3].Elems {
+			got += " " + resp.Format(v)
+		}
+		if got != step.slots {
+			t.Errorf("%s, hostname %q: CLUSTER SLOTS has %s, want %s", step.how, step.hostname, got, step.slots)
+		}
+	}
+	set(1, "cluster-announce-port", "7000")
+	set(1, "cluster-announce-bus-port", "7001")
+	if v := nodes[0].Do("CLUSTER", "NODES"); !strings.Contains(v.Str, " "+host+":7000@7001,my.host master ") {
+		t.Errorf("CLUSTER NODES:\n%s", v.Str)
+	}
+	set(1, "cluster-announce-ip", "10.0.0.1")
+	if v := nodes[0].Do("CLUSTER", "SHARDS"); !strings.Contains(resp.Format(v), "$endpoint  $\n") || !strings.Contains(resp.Format(v), "$ip  $10.0.0.1\n") {
+		t.Errorf("CLUSTER SHARDS:\n%s", resp.Format(v))
+	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"net"
 	"slices"
 
 	"github.com/echomq/echomq-sim/resp"
@@ -33,9 +32,8 @@ type clusterNode struct {
 	id, shard string // 40 hexadecimal digits
 	epoch     int64
 	slots     int
-	host      string // where the others' clients find it
-	port      int64
 	heard     uint64 // the version of its latest news
+	endpoint
 	reach
 }
 
@@ -125,29 +123,6 @@ func (cl *cluster) bumpEpoch() bool {
 	cl.self.epoch = cl.epoch
 	cl.changed = true
 	return true
-}
-
-// endpointOf is where the cluster's clients find a node.
-func (co *core) endpointOf(n *clusterNode) (host string, port int64) {
-	if n == co.cluster.self {
-		return co.endpoint()
-	}
-	return n.host, n.port
-}
-
-// endpoint is where the cluster's clients find this node: the address that is
-// announced, or the first one that connections are accepted on.
-func (co *core) endpoint() (host string, port int64) {
-	for _, l := range co.listeners {
-		if h, p, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
-			host, port = h, atoi(p)
-			break
-		}
-	}
-	if co.set.announceIP != "" {
-		host = co.set.announceIP
-	}
-	return host, port
 }
 
 // mode is what the server calls itself.
@@ -258,8 +233,8 @@ func (co *core) redirectText(why redirect, slot int) string {
 	default:
 		return redirectTexts[why]
 	}
-	host, port := co.endpointOf(node)
-	return fmt.Sprintf("%s %d %s:%d", word, slot, host, port)
+	at := co.endpointOf(node)
+	return fmt.Sprintf("%s %d %s:%d", word, slot, co.preferred(at), at.port)
 }
 
 // redirectTexts are the answers that name no node.

@@ -62,8 +62,7 @@ func (e *Engine) describe(epoch int64) (n clusterNode, ok bool) {
 	if co.cluster == nil {
 		return n, false
 	}
-	host, port := co.endpoint()
-	return clusterNode{id: co.cluster.self.id, shard: co.cluster.self.shard, epoch: epoch, host: host, port: port}, true
+	return clusterNode{id: co.cluster.self.id, shard: co.cluster.self.shard, epoch: epoch, endpoint: co.endpoint()}, true
 }
 
 // join replaces the engine's view of the cluster by one of all nodes, itself number self.
@@ -158,7 +157,7 @@ func (co *core) clusterNews() *clusterNews {
 			news.suspects = append(news.suspects, n.id)
 		}
 	}
-	news.node.reach = reach{}
+	news.node.reach, news.node.endpoint = reach{}, co.endpoint()
 	return news
 }
 
@@ -247,7 +246,7 @@ func (co *core) learn(news *clusterNews) {
 		return // it was forgotten, or later news came first
 	}
 	told := cl.changed
-	n.heard, n.epoch = news.version, news.node.epoch
+	n.heard, n.epoch, n.endpoint = news.version, news.node.epoch, news.node.endpoint
 	cl.epoch = max(cl.epoch, news.epoch)
 	claimed := co.learnSlots(n, news.owns)
 	cl.changed = told || claimed // the others hear from n itself of what is n's

@@ -174,7 +174,6 @@ func clusterNodes(c *Call) resp.Value {
 // writeNode writes the line of a node.
 func (c *Call) writeNode(b *strings.Builder, n *clusterNode) {
 	cl := c.cluster
-	host, port := c.endpointOf(n)
 	flags, ping, pong, state := "myself,master", int64(0), int64(0), "connected"
 	if n != cl.self {
 		flags, pong = "master", c.ms()
@@ -183,7 +182,7 @@ func (c *Call) writeNode(b *strings.Builder, n *clusterNode) {
 		ping, pong, state = n.goneAt, n.goneAt, "disconnected"
 	}
 	flags += n.failureFlag()
-	fmt.Fprintf(b, "%s %s:%d@%d %s - %d %d %d %s", n.id, host, port, port+10000, flags, ping, pong, n.epoch, state)
+	fmt.Fprintf(b, "%s %s %s - %d %d %d %s", n.id, c.endpointOf(n).text(), flags, ping, pong, n.epoch, state)
 	for _, r := range cl.rangesOf(n) {
 		b.WriteString(" " + strconv.Itoa(r.first))
 		if r.last > r.first {
@@ -211,9 +210,7 @@ func (cl *cluster) writeOpenSlots(b *strings.Builder) {
 func clusterSlots(c *Call) resp.Value {
 	var out []resp.Value
 	for _, r := range c.cluster.ranges() {
-		host, port := c.endpointOf(r.owner)
-		node := resp.Array(resp.Bulk(host), resp.Int(port), resp.Bulk(r.owner.id), resp.Map())
-		out = append(out, resp.Array(resp.Int(int64(r.first)), resp.Int(int64(r.last)), node))
+		out = append(out, resp.Array(resp.Int(int64(r.first)), resp.Int(int64(r.last)), c.slotsEntry(r.owner)))
 	}
 	return resp.Array(out...)
 }
@@ -237,17 +234,20 @@ func (c *Call) shard(n *clusterNode) resp.Value {
 	if n.failed {
 		health = "fail"
 	}
-	host, port := c.endpointOf(n)
+	at := c.endpointOf(n)
 	node := []resp.Value{resp.Bulk("id"), resp.Bulk(n.id)}
 	switch name := "port"; {
 	case c.tcpPort() == "0" && c.tlsPort() != "0":
 		name = "tls-port"
 		fallthrough
-	case port != 0:
-		node = append(node, resp.Bulk(name), resp.Int(port))
+	case at.port != 0:
+		node = append(node, resp.Bulk(name), resp.Int(at.port))
 	}
-	node = append(node, resp.Bulk("ip"), resp.Bulk(host), resp.Bulk("endpoint"), resp.Bulk(host), resp.Bulk("role"), resp.Bulk("master"),
-		resp.Bulk("replication-offset"), resp.Zero, resp.Bulk("health"), resp.Bulk(health))
+	node = append(node, resp.Bulk("ip"), resp.Bulk(at.host), resp.Bulk("endpoint"), resp.Bulk(c.preferred(at)))
+	if at.hostname != "" {
+		node = append(node, resp.Bulk("hostname"), resp.Bulk(at.hostname))
+	}
+	node = append(node, resp.Bulk("role"), resp.Bulk("master"), resp.Bulk("replication-offset"), resp.Zero, resp.Bulk("health"), resp.Bulk(health))
 	return resp.Map(resp.Bulk("slots"), resp.Array(slots...), resp.Bulk("nodes"), resp.Array(resp.Map(node...)))
 }
 

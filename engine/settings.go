@@ -29,7 +29,7 @@ type settings struct {
 	protoMaxBulkLen  int64
 	enableDebug      string // yes, no or local
 	queryBufferLimit int64
-	announceIP       string // cluster-announce-ip
+	announced        endpoint // cluster-announce-*, empty or 0 for what was not set
 	cluster          clusterSettings
 	latencyTracking  bool
 	// hllSparseMaxBytes is the size up to which a HyperLogLog stays sparse.
