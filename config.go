@@ -53,9 +53,10 @@ type Config struct {
 	// means that they fail: a simulator leaves no files behind that nobody asked for.
 	// DEBUG RELOAD goes by way of this file, or of memory if there is none.
 	SaveFile string
-	// Log receives what a server would write to its log, redis.log included; nil
-	// drops it. It must not call back into the server. The lines of a cluster's nodes begin
-	// with "node 1: ", counted as Cluster.Nodes does from 0.
+	// Log receives what a server would write to its log, redis.log included, from loglevel
+	// on, which is notice unless CONFIG SET changes it; nil drops it. It must not call back
+	// into the server. The lines of a cluster's nodes begin with "node 1: ", counted as
+	// Cluster.Nodes does from 0.
 	Log func(level engine.LogLevel, message string)
 }
 

@@ -64,7 +64,7 @@ var knownParams = []knownParam{
 	{"cluster-preferred-endpoint-type", "", "enum ip hostname unknown-endpoint", "ip", tuning},
 	{"cluster-replica-no-failover", "cluster-slave-no-failover", "bool", "no", tuning},
 	{"cluster-replica-validity-factor", "cluster-slave-validity-factor", "int 0 maxint", "10", tuning},
-	{"cluster-slot-stats-enabled", "", "bool", "no", tuning},
+	{"cluster-slot-stats-enabled", "", "bool", "no", inert},
 	{"crash-log-enabled", "", "bool", "yes", tuning},
 	{"crash-memcheck-enabled", "", "bool", "yes", tuning},
 	{"daemonize", "", "bool", "no", immutable},

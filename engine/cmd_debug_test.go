@@ -194,6 +194,26 @@ func TestDebugLog(t *testing.T) {
 	}
 }
 
+// As on a server loglevel decides which lines of scripts reach the log.
+func TestLogLevel(t *testing.T) {
+	var got []string
+	e, err := New(Config{Log: func(level LogLevel, msg string) { got = append(got, level.String()+" "+msg) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, c := range []struct{ level, want string }{
+		{"notice", "notice 2,warning 3"}, {"debug", "debug 0,verbose 1,notice 2,warning 3"}, {"warning", "warning 3"}, {"nothing", ""},
+	} {
+		got = nil
+		e.Do("CONFIG", "SET", "loglevel", c.level)
+		e.Do("EVAL", "for level = 0, 3 do redis.log(level, level) end", "0")
+		if lines := strings.Join(got, ","); lines != c.want {
+			t.Errorf("%s: %s, want %s", c.level, lines, c.want)
+		}
+	}
+}
+
 // What DEBUG OBJECT tells, as valkey-server 8.0.1 does.
 func TestDebugObjectFacts(t *testing.T) {
 	e := newTestEngine(t, Manual(time.Unix(1e9, 0)))

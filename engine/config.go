@@ -41,8 +41,9 @@ type Config struct {
 	// OnShutdown is called, in a goroutine of its own, when a client's SHUTDOWN has ended the
 	// engine; it should close the connections.
 	OnShutdown func()
-	// Log receives what a server would write to its log, redis.log included; nil drops it.
-	// It is called inside a turn and must not call back into the engine.
+	// Log receives what a server would write to its log, redis.log included, from loglevel on,
+	// which is notice unless CONFIG SET changes it; nil drops it. It is called inside a turn
+	// and must not call back into the engine.
 	Log func(level LogLevel, message string)
 }
 
@@ -83,11 +84,13 @@ const (
 	CompatVersion = "7.2.4"
 )
 
+// logLevels are the values of loglevel. With the last one nothing is logged.
+var logLevels = []string{"debug", "verbose", "notice", "warning", "nothing"}
+
 // String is the level's name.
 func (l LogLevel) String() string {
-	names := [...]string{"debug", "verbose", "notice", "warning"}
-	if l < 0 || int(l) >= len(names) {
+	if l < LogDebug || l > LogWarning {
 		return fmt.Sprintf("level(%d)", int(l))
 	}
-	return names[l]
+	return logLevels[l]
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -481,12 +482,14 @@ func (e *Engine) Check() error {
 // ReportPanic logs a fault of this package that a connection ran into. The
 // connection is closed, the server lives on.
 func (e *Engine) ReportPanic(v any, stack []byte) {
-	e.core.log(LogWarning, fmt.Sprintf("internal error: %v\n%s", v, stack))
+	if log := e.core.cfg.Log; log != nil { // whatever loglevel says, which only turns may read
+		log(LogWarning, fmt.Sprintf("internal error: %v\n%s", v, stack))
+	}
 }
 
-// log writes a line to the log, if there is one.
+// log writes a line to the log, if there is one and the line is important enough.
 func (co *core) log(level LogLevel, text string) {
-	if co.cfg.Log != nil {
+	if co.cfg.Log != nil && int(level) >= slices.Index(logLevels, co.tuned("loglevel")) {
 		co.cfg.Log(level, text)
 	}
 }

@@ -14,7 +14,7 @@ func TestIdleClientsAreClosed(t *testing.T) {
 	monitor.do("+OK", "MONITOR")
 	blocked.send("BLPOP", "l", "0")
 	e.waitBlocked(1)
-	active.do("+OK", "CONFIG", "SET", "timeout", "3")
+	active.do("+OK", "CONFIG", "SET", "timeout", "3", "loglevel", "verbose")
 	active.do("+OK", "CLIENT", "PAUSE", "100000", "WRITE")
 	paused.send("SET", "k", "v")
 	for !postponedIn(e) {

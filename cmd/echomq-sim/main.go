@@ -160,7 +160,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	fs.StringVar(&o.manualFrom, "manual-clock", "", "let time stand still at `TIME` (RFC 3339, or 'now')")
 	fs.BoolVar(&o.readyJSON, "ready-json", false, "print one line of JSON on stdout when ready, and nothing else there")
 	fs.BoolVar(&o.stdinExit, "exit-with-stdin", false, "leave when standard input is closed, as when the parent process ends")
-	fs.BoolVar(&o.verbose, "verbose", false, "write the server's log to stderr")
+	fs.BoolVar(&o.verbose, "verbose", false, "write the server's log to stderr, from loglevel on")
 	version := fs.Bool("version", false, "print the version and leave")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
