@@ -24,13 +24,15 @@ type loop struct {
 	here    bool      // it runs on a goroutine that must not be kept; see runHere
 	reads   bool      // each turn looks for input, since the poller reports none
 
-	mu      sync.Mutex
-	posted  []*Conn               // to be served although the poller does not report them
-	asleep  bool                  // the poller must be woken
-	open    int                   // connections that it serves or will serve, and listeners
-	accepts map[int32]func() bool // by the negative ids of listeners
-	lastLn  int32
-	closing bool // ends once there are none
+	mu     sync.Mutex
+	posted []*Conn // to be served although the poller does not report them
+	// roomForPosted is where posted begins after it was empty: mostly it has one at a time.
+	roomForPosted [4]*Conn
+	asleep        bool                  // the poller must be woken
+	open          int                   // connections that it serves or will serve, and listeners
+	accepts       map[int32]func() bool // by the negative ids of listeners
+	lastLn        int32
+	closing       bool // ends once there are none
 }
 
 // loopState is what a loop knows of a connection.
@@ -278,7 +280,7 @@ func (l *loop) takePosted() *Conn {
 	c := l.posted[0]
 	l.posted[0] = nil
 	if l.posted = l.posted[1:]; len(l.posted) == 0 {
-		l.posted = nil
+		l.posted = l.roomForPosted[:0]
 	}
 	c.inLoop.posted = false
 	return c
