@@ -162,7 +162,7 @@ func (s *Server) Close() error {
 // there is no busy loop.
 func (s *Server) acceptAgain(err error, gone int) bool {
 	var temporary interface{ Temporary() bool }
-	if !errors.As(err, &temporary) || !temporary.Temporary() {
+	if err == net.ErrClosed || !errors.As(err, &temporary) || !temporary.Temporary() {
 		return false
 	}
 	room := make(chan struct{})
