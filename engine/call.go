@@ -17,7 +17,7 @@ type Call struct {
 }
 
 // db is the database that this call works on.
-func (c *Call) db() *store.DB { return c.dbs[c.dbIndex()] }
+func (c *Call) db() *store.DB { return c.dbAt(c.dbIndex()) }
 
 // dbIndex is its number. A script has a selected database of its own.
 func (c *Call) dbIndex() int {

@@ -105,7 +105,7 @@ func (co *core) clashes(s *Snapshot) error {
 func (co *core) merge(s *Snapshot) {
 	for i := range s.dbs {
 		s.install(i).Ascend("", func(key string, o *store.Object) bool {
-			co.dbs[i].Put(key, o.Clone())
+			co.dbAt(i).Put(key, o.Clone())
 			co.touch(i, key)
 			return true
 		})

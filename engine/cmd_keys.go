@@ -90,7 +90,7 @@ func (c *Call) liveIn(db int, key string) *store.Object {
 // place puts an object, with the TTL that it carries, at a key of any database in
 // place of what is there.
 func (c *Call) place(db int, key string, o *store.Object) {
-	c.dbs[db].Put(key, o)
+	c.dbAt(db).Put(key, o)
 	c.touch(db, key)
 	c.emit(db, eventNew, "new", key)
 }

@@ -137,7 +137,7 @@ func New(cfg Config) (*Engine, error) {
 	co.commandStats = make([]*commandStats, co.table.rows)
 	co.set = newSettings(co)
 	co.limits = *store.DefaultLimits()
-	co.dbs = store.NewDBs(cfg.Databases, &co.limits)
+	co.dbs = make([]*store.DB, cfg.Databases)
 	if err := co.initUsers(); err != nil {
 		return nil, err
 	}
@@ -279,6 +279,22 @@ func (co *core) arm() {
 
 // armedUnknown is core.armed between the clock's call and the next arm.
 const armedUnknown = -1
+
+// dbAt returns a database. It is made when it is first asked for, as most servers use one.
+func (co *core) dbAt(i int) *store.DB {
+	if db := co.dbs[i]; db != nil {
+		return db
+	}
+	return made(&co.dbs[i], &co.limits)
+}
+
+// made returns the database that stands in a slice, where it is put if there is none.
+func made(db **store.DB, l *store.Limits) *store.DB {
+	if *db == nil {
+		*db = store.NewDB(l)
+	}
+	return *db
+}
 
 // nextDue is the time of the earliest deadline or expiry.
 func (co *core) nextDue() (at int64, ok bool) {
@@ -436,8 +452,6 @@ func (co *core) restore(s *Snapshot) {
 		var db *store.DB
 		if i < len(s.dbs) {
 			db = s.install(i)
-		} else {
-			db = store.NewDB(&co.limits)
 		}
 		co.touchAll(i, db)
 		co.dbs[i] = db

@@ -56,10 +56,10 @@ func (e *Engine) Save() error {
 
 // readRDB makes a snapshot of an RDB file.
 func (co *core) readRDB(file string) (*Snapshot, error) {
-	s := &Snapshot{dbs: store.NewDBs(len(co.dbs), &co.limits), functions: &functionSet{}, taken: co.now}
+	s := &Snapshot{dbs: make([]*store.DB, len(co.dbs)), functions: &functionSet{}, taken: co.now}
 	co.stats.keysLoaded, co.stats.keysLoadedLate = 0, 0
 	err := rdb.Read(file, len(s.dbs), &co.limits, rdb.Visitor{
-		Key: func(k *rdb.Key) error { return co.loadKey(s.dbs[k.DB], k) },
+		Key: func(k *rdb.Key) error { return co.loadKey(made(&s.dbs[k.DB], &co.limits), k) },
 		Library: func(source string) error {
 			next, _, bad := co.addLibrary(s.functions, strings.Clone(source), false)
 			if bad != nil {

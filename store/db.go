@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// DB is a keyspace: objects by key, in byte order of the keys, and their deadlines.
+// DB is a keyspace: objects by key, in byte order of the keys, and their deadlines. A nil
+// *DB is an empty one in which nothing can be put.
 type DB struct {
 	l       *Limits
 	own     *owner
@@ -39,28 +40,26 @@ type place struct {
 func (a keyed) compare(b keyed) int { return strings.Compare(a.key, b.key) }
 
 // NewDB returns an empty keyspace. The limits stay the caller's and may be changed.
-func NewDB(l *Limits) *DB { return NewDBs(1, l)[0] }
-
-// NewDBs returns n empty keyspaces. It allocates three times however many they are: a test
-// may make a server for each of its cases.
-func NewDBs(n int, l *Limits) []*DB {
-	all, owners, dbs := make([]*DB, n), make([]owner, n), make([]DB, n)
-	for i := range all {
-		db := &dbs[i]
-		db.l, db.own, db.epoch = l, &owners[i], 1
-		all[i] = db
-	}
-	return all
-}
+func NewDB(l *Limits) *DB { return &DB{l: l, own: new(owner), epoch: 1} }
 
 // Limits returns the thresholds that the keyspace was made with.
 func (db *DB) Limits() *Limits { return db.l }
 
 // Len returns the number of keys, expired ones that have not been removed included.
-func (db *DB) Len() int { return db.keys.Len() }
+func (db *DB) Len() int {
+	if db == nil {
+		return 0
+	}
+	return db.keys.Len()
+}
 
 // ExpiresLen returns the number of keys that have a deadline.
-func (db *DB) ExpiresLen() int { return db.expires }
+func (db *DB) ExpiresLen() int {
+	if db == nil {
+		return 0
+	}
+	return db.expires
+}
 
 // Read returns the object at a key, nil if there is none. It may be shared with
 // snapshots and must not be changed.
@@ -70,6 +69,9 @@ func (db *DB) Read(key string) *Object {
 
 // lookUp finds a key; the object is nil if there is none.
 func (db *DB) lookUp(key string) keyed {
+	if db == nil {
+		return keyed{key: key}
+	}
 	if !db.frozen && db.recent.key == key && key != "" {
 		return db.recent
 	}
@@ -91,7 +93,7 @@ func (db *DB) lookUp(key string) keyed {
 // ForgetKey forgets the key that was looked up last, if it is the caller's and not the DB's
 // own: from now on the caller may change its bytes.
 func (db *DB) ForgetKey() {
-	if db.recent.o == nil {
+	if db != nil && db.recent.o == nil {
 		db.recent, db.place.known = keyed{}, false
 	}
 }
@@ -154,6 +156,9 @@ func (db *DB) find(e keyed) (at run[keyed], i int, found bool) {
 // Remove removes a key and returns its object, nil if there is none. The object is the
 // caller's and may be put at another key.
 func (db *DB) Remove(key string) *Object {
+	if db == nil {
+		return nil
+	}
 	db.thaw()
 	e, ok := db.keys.Delete(keyed{key: key})
 	db.recent, db.place.known = keyed{}, false
@@ -170,22 +175,31 @@ func (db *DB) Remove(key string) *Object {
 }
 
 // Used reports whether there are keys, or were some since the last Flush.
-func (db *DB) Used() bool { return db.emptied || db.Len() > 0 }
+func (db *DB) Used() bool { return db.Len() > 0 || db != nil && db.emptied }
 
 // Flush removes all keys in O(1).
 func (db *DB) Flush() {
+	if db == nil {
+		return
+	}
 	*db = DB{l: db.l, own: new(owner), epoch: 1}
 }
 
 // Ascend calls f for the keys that are not less than from, in byte order, until it
 // returns false. f must not change the DB.
 func (db *DB) Ascend(from string, f func(key string, o *Object) bool) {
+	if db == nil {
+		return
+	}
 	db.keys.AscendFrom(keyed{key: from}, func(e keyed) bool { return f(e.key, e.o) })
 }
 
 // After calls f for the keys that are greater than key, in byte order, until it returns
 // false. f must not change the DB.
 func (db *DB) After(key string, f func(key string, o *Object) bool) {
+	if db == nil {
+		return
+	}
 	db.keys.AscendFrom(keyed{key: key}, func(e keyed) bool {
 		return e.key == key || f(e.key, e.o)
 	})
@@ -200,6 +214,9 @@ func (db *DB) At(i int) (string, *Object) {
 // Check returns the first broken invariant: the order of all sequences, their counts,
 // and that indexes say the same as what they index. It reads everything.
 func (db *DB) Check() error {
+	if db == nil {
+		return nil
+	}
 	db.settle()
 	if err := db.keys.check(); err != nil {
 		return fmt.Errorf("keys: %w", err)

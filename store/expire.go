@@ -110,6 +110,9 @@ func (db *DB) settle() {
 // field set, of a field of the hash at the key. It stays until the key is removed or
 // given another deadline, or the fields have been removed by HashObj.PopExpired.
 func (db *DB) Due(nowMs int64) (key string, atMs int64, field bool, ok bool) {
+	if db == nil {
+		return "", 0, false, false
+	}
 	db.settle()
 	d, ok := db.due.Min()
 	if !ok || d.at > nowMs {
@@ -120,6 +123,9 @@ func (db *DB) Due(nowMs int64) (key string, atMs int64, field bool, ok bool) {
 
 // NextDeadline returns the earliest deadline in Unix milliseconds.
 func (db *DB) NextDeadline() (atMs int64, ok bool) {
+	if db == nil {
+		return 0, false
+	}
 	db.settle()
 	d, ok := db.due.Min()
 	return d.at, ok
@@ -128,6 +134,9 @@ func (db *DB) NextDeadline() (atMs int64, ok bool) {
 // Deadlines returns the number of deadlines: those of keys, and one for each hash that has
 // fields with deadlines.
 func (db *DB) Deadlines() int {
+	if db == nil {
+		return 0
+	}
 	db.settle()
 	return db.due.Len()
 }

@@ -6,6 +6,9 @@ package store
 //
 // Objects given out by Write before are not to be changed after it.
 func (db *DB) Snapshot() *DB {
+	if db == nil {
+		return nil
+	}
 	s := &DB{l: db.l, own: new(owner), frozen: true, expires: db.expires, epoch: 1}
 	if db.frozen {
 		s.keys, s.due = db.keys.fork(), db.due.fork()
