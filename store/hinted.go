@@ -10,7 +10,7 @@ import "hash/maphash"
 // server's processor time with searches only, and takes 0.85 to 0.97 us.
 type hinted[T ordered[T]] struct {
 	runs[T]
-	hints []hint[T]
+	hints []hint[T] // in pairs, the later one first: with one place for each a sixth had none
 }
 
 // hint is a position that held an element once. It is checked before it is used.
@@ -39,15 +39,17 @@ func (r *hinted[T]) find(x T, name string) (at run[T], i int, found bool) {
 		r.grow()
 	}
 	hash := maphash.String(hintSeed, name)
-	h, tag := &r.hints[hash&uint64(len(r.hints)-1)], uint32(hash>>32)
-	if h.tag == tag {
-		if i, ok := r.holds(h, x); ok {
-			return run[T]{b: h.b}, i, true
+	pair, tag := (*[2]hint[T])(r.hints[hash&uint64(len(r.hints)-1)&^1:]), uint32(hash>>32)
+	for k := range pair {
+		if h := &pair[k]; h.tag == tag {
+			if i, ok := r.holds(h, x); ok {
+				return run[T]{b: h.b}, i, true
+			}
 		}
 	}
 	at, i, found = r.runs.find(x)
 	if found {
-		*h = hint[T]{at.b, int32(at.b.lo + i), tag}
+		pair[0], pair[1] = hint[T]{at.b, int32(at.b.lo + i), tag}, pair[0]
 	}
 	return at, i, found
 }
