@@ -21,7 +21,7 @@
 // Below the objects the same rule holds for the blocks of a list or a large collection,
 // and for the bytes of a string or a small hash: what somebody else may see is copied
 // before it is changed. So strings that are returned stay as they are, and strings that
-// are passed in are copied.
+// are passed in are copied; but for a key that was looked up in vain: see DB.ForgetKey.
 //
 // The index of deadlines follows the fields of hashes by itself: Write and Put note
 // hashes, and Due, NextDeadline, Snapshot and Check look at the noted ones first.
