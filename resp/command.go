@@ -144,7 +144,7 @@ func (r *CommandReader) Next(limits Limits) (args []string, ok bool, err error) 
 }
 
 // Done tells that the requests returned so far are done with. Unless something keeps their
-// arguments, whose memory is used again for later ones: without Done it never is.
+// arguments their memory is used again, for those of later reads; without Done it never is.
 func (r *CommandReader) Done(keeps bool) {
 	r.lent, r.kept = false, r.kept || keeps
 	if raceDetector && !r.kept && r.held != nil && r.start == len(r.buf) {
