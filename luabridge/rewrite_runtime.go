@@ -384,6 +384,7 @@ func noteFields(L *lua.LState, table *lua.LTable) {
 		past.model.set(L.Get(i))
 		if table.RawGet(L.Get(i)) == lua.LNil {
 			past.model.remove(L.Get(i))
+			delete(*keyPlaces(table), L.Get(i)) // as in noteRemoval
 		}
 	}
 	if hint.moved {
