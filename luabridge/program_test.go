@@ -76,6 +76,8 @@ func TestLivePrograms(t *testing.T) {
 		case class != "":
 		case explained(source, "for k, v in pairs(", "for k, v in ipairs("):
 			class = "order of fields"
+		case explained(source, "(-1 * 0)", "0", "(0 * -1)", "0", "(0 / -1)", "0"): // something is divided by it
+			class = "negative zero"
 		case explained(source, lengths...):
 			class = "length of a table with holes"
 		case explained(source, "#s1", "3", "#s2", "3", "string.len(", "select('#', "):
