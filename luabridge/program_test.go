@@ -67,25 +67,7 @@ func TestLivePrograms(t *testing.T) {
 		if slices.Equal(have, want) {
 			continue
 		}
-		class := knownClass(have[1], want[1])
-		lengths := strings.Fields("table.remove( tostring( table.insert( tostring( table.sort( tostring( #t2 3 #t1 3")
-		switch {
-		case class != "" && class != "order of fields":
-		case explained(source, fromTheBack, "for i = 1, 3 do t1[i] = i"):
-			class = "table filled from the back"
-		case class != "":
-		case explained(source, "for k, v in pairs(", "for k, v in ipairs("):
-			class = "order of fields"
-		case explained(source, "(-1 * 0)", "0", "(0 * -1)", "0", "(0 / -1)", "0"): // something is divided by it
-			class = "negative zero"
-		case explained(source, lengths...):
-			class = "length of a table with holes"
-		case explained(source, "#s1", "3", "#s2", "3", "string.len(", "select('#', "):
-			class = "length of an address"
-		case explained(source, append(lengths, fromTheBack, "for i = 1, 3 do n2 = i", "for k, v in pairs(", "for k, v in ipairs(")...),
-			loose(have[1]) == loose(want[1]):
-			class = "several of these"
-		}
+		class := classOf(source, have[1], want[1], explained)
 		if class != "" {
 			if known[class]++; testing.Verbose() && known[class] <= 2 {
 				t.Logf("%s, seed %d:\n%s\n have %q\n want %q", class, i, strings.TrimPrefix(source, programHead), have[1], want[1])
@@ -101,6 +83,30 @@ func TestLivePrograms(t *testing.T) {
 			t.Errorf("%s: %d of %d programs", class, n, count)
 		}
 	}
+}
+
+// classOf is the class of a difference in a program's reply, empty if it is of none.
+func classOf(source, have, want string, explained func(source string, oldnew ...string) bool) string {
+	class := knownClass(have, want)
+	lengths := strings.Fields("table.remove( tostring( table.insert( tostring( table.sort( tostring( #t2 3 #t1 3")
+	switch {
+	case class != "" && class != "order of fields":
+	case explained(source, fromTheBack, "for i = 1, 3 do t1[i] = i"):
+		class = "table filled from the back"
+	case class != "":
+	case explained(source, "for k, v in pairs(", "for k, v in ipairs("):
+		class = "order of fields"
+	case explained(source, "(-1 * 0)", "0", "(0 * -1)", "0", "(0 / -1)", "0"): // something is divided by it
+		class = "negative zero"
+	case explained(source, lengths...):
+		class = "length of a table with holes"
+	case explained(source, "#s1", "3", "#s2", "3", "string.len(", "select('#', "):
+		class = "length of an address"
+	case explained(source, append(lengths, fromTheBack, "for i = 1, 3 do n2 = i", "for k, v in pairs(", "for k, v in ipairs(")...),
+		loose(have) == loose(want):
+		class = "several of these"
+	}
+	return class
 }
 
 // fromTheBack makes a table whose length and order depend on its history.
