@@ -97,15 +97,7 @@ func (at endpoint) text() string {
 
 // announceParam is a parameter of which the other nodes are told.
 func announceParam(p parameter) parameter {
-	set := p.set
-	p.set = func(co *core, value string) string {
-		why := set(co, value)
-		if co.cluster != nil && why == "" {
-			co.cluster.changed = true
-		}
-		return why
-	}
-	return p
+	return noticedParam(p, func(cl *cluster) { cl.changed = true })
 }
 
 const maxHostname = 256

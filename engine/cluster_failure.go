@@ -16,11 +16,16 @@ type clusterSettings struct {
 
 // clusterParam is a parameter whose change may change what the cluster serves.
 func clusterParam(p parameter) parameter {
+	return noticedParam(p, func(cl *cluster) { cl.tuned = true })
+}
+
+// noticedParam is a parameter of whose change the cluster takes note.
+func noticedParam(p parameter, note func(cl *cluster)) parameter {
 	set := p.set
 	p.set = func(co *core, value string) string {
 		why := set(co, value)
 		if co.cluster != nil && why == "" {
-			co.cluster.tuned = true
+			note(co.cluster)
 		}
 		return why
 	}

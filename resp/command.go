@@ -352,16 +352,21 @@ func (r *CommandReader) split(request []byte) ([]string, error) {
 func (r *CommandReader) setText(b []byte) {
 	r.textAt = r.start
 	h := r.held
-	if r.lent || r.kept {
-		h.text = nil
-		r.lent, r.kept = false, false
-	}
+	r.leaveText()
 	if len(b) > readBufferSize {
 		r.text = string(b)
 		return
 	}
 	h.text = append(h.text[:0], b...)
 	r.text = unsafe.String(unsafe.SliceData(h.text), len(h.text))
+}
+
+// leaveText leaves the memory of the text to who refers to it.
+func (r *CommandReader) leaveText() {
+	if r.lent || r.kept {
+		r.held.text = nil
+		r.lent, r.kept = false, false
+	}
 }
 
 func (r *CommandReader) nextInline() (args []string, whole bool, err error) {
@@ -452,10 +457,7 @@ func (r *CommandReader) release() {
 		return
 	}
 	h := r.held
-	if r.lent || r.kept {
-		h.text = nil
-		r.lent, r.kept = false, false
-	}
+	r.leaveText()
 	clear(h.args)
 	clear(h.parts)
 	h.args, h.parts = h.args[:0], h.parts[:0]
