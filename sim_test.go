@@ -270,3 +270,29 @@ func TestShutdownByClient(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSnapshotLimits: what a server has from another one's snapshot obeys its own
+// configuration, not what the other one's is or will be.
+func TestSnapshotLimits(t *testing.T) {
+	a, b := echomqsim.RunT(t, echomqsim.Config{}), echomqsim.RunT(t, echomqsim.Config{})
+	for _, fill := range [][]string{{"HSET", "h", "1", "v"}, {"RPUSH", "l", "1"}, {"SADD", "s", "a"}, {"ZADD", "z", "1", "a"}, {"XADD", "x", "1-1", "f", "v"}} {
+		a.Do(fill...)
+	}
+	b.Restore(a.Snapshot())
+	for _, name := range []string{"hash-max-listpack-entries", "list-max-listpack-size", "set-max-listpack-entries", "zset-max-listpack-entries", "stream-node-max-entries"} {
+		if v := a.Do("CONFIG", "SET", name, "1"); v.Kind == resp.KindErr {
+			t.Fatal(v)
+		}
+	}
+	for _, add := range [][]string{{"HSET", "h", "2", "v"}, {"RPUSH", "l", "2"}, {"SADD", "s", "b"}, {"ZADD", "z", "2", "b"}, {"XADD", "x", "2-1", "f", "v"}} {
+		b.Do(add...)
+	}
+	for key, want := range map[string]string{"h": "listpack", "l": "listpack", "s": "listpack", "z": "listpack"} {
+		if got := b.Do("OBJECT", "ENCODING", key).Str; got != want {
+			t.Errorf("%s is a %s", key, got)
+		}
+	}
+	if info := resp.Format(b.Do("XINFO", "STREAM", "x")); !strings.Contains(info, "$radix-tree-keys  :1") {
+		t.Errorf("the stream has several nodes:\n%s", info)
+	}
+}

@@ -86,7 +86,7 @@ func (co *core) readSaved() (*Snapshot, error) {
 func (co *core) clashes(s *Snapshot) error {
 	for i := range s.dbs {
 		clash := false
-		s.install(i).Ascend("", func(key string, _ *store.Object) bool {
+		s.install(i, &co.limits).Ascend("", func(key string, _ *store.Object) bool {
 			clash = co.dbs[i].Read(key) != nil
 			return !clash
 		})
@@ -104,7 +104,7 @@ func (co *core) clashes(s *Snapshot) error {
 // have one, the snapshot's stays.
 func (co *core) merge(s *Snapshot) {
 	for i := range s.dbs {
-		s.install(i).Ascend("", func(key string, o *store.Object) bool {
+		s.install(i, &co.limits).Ascend("", func(key string, o *store.Object) bool {
 			co.dbAt(i).Put(key, o.Clone())
 			co.touch(i, key)
 			return true

@@ -413,11 +413,14 @@ type Snapshot struct {
 	plain     bool  // in a file its strings are not to be compressed
 }
 
-// install returns a copy of database i that its new owner may write to.
-func (s *Snapshot) install(i int) *store.DB {
+// install returns a copy of database i that its new owner may write to, within the owner's
+// limits: those of whom the snapshot comes from may change at any time.
+func (s *Snapshot) install(i int, l *store.Limits) *store.DB {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dbs[i].Snapshot()
+	db := s.dbs[i].Snapshot()
+	db.SetLimits(l)
+	return db
 }
 
 // Snapshot takes the state of all databases in constant time: nothing is copied
@@ -451,7 +454,7 @@ func (co *core) restore(s *Snapshot) {
 	for i := range co.dbs {
 		var db *store.DB
 		if i < len(s.dbs) {
-			db = s.install(i)
+			db = s.install(i, &co.limits)
 		}
 		co.touchAll(i, db)
 		co.dbs[i] = db

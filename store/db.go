@@ -45,6 +45,13 @@ func NewDB(l *Limits) *DB { return &DB{l: l, own: new(owner), epoch: 1} }
 // Limits returns the thresholds that the keyspace was made with.
 func (db *DB) Limits() *Limits { return db.l }
 
+// SetLimits makes the keyspace obey other limits: what it holds does so once it is changed.
+func (db *DB) SetLimits(l *Limits) {
+	if db != nil {
+		db.l = l
+	}
+}
+
 // Len returns the number of keys, expired ones that have not been removed included.
 func (db *DB) Len() int {
 	if db == nil {
@@ -108,7 +115,7 @@ func (db *DB) Write(key string) *Object {
 	}
 	if e.o.own.Load() != db.own || db.frozen {
 		db.thaw()
-		e.o = e.o.fork()
+		e.o = e.o.fork(db.l)
 		e.o.own.Store(db.own)
 		db.keys.ref(e, e.key).o = e.o
 		db.recent, db.place.known = e, false
@@ -168,7 +175,7 @@ func (db *DB) Remove(key string) *Object {
 	db.unindex(e)
 	db.emptied = db.keys.Len() == 0
 	if e.o.own.Load() != db.own {
-		e.o = e.o.fork()
+		e.o = e.o.fork(db.l)
 	}
 	e.o.own.Store(nil)
 	return e.o

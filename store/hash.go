@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -288,8 +289,8 @@ func (h *HashObj) encoding() string {
 	return "listpack"
 }
 
-func (h *HashObj) fork() *Object {
-	o := NewHash(h.l)
+func (h *HashObj) fork(l *Limits) *Object {
+	o := NewHash(cmp.Or(l, h.l))
 	c := o.Hash()
 	c.pack, c.n, c.table = h.pack[:len(h.pack):len(h.pack)], h.n, h.table
 	c.shared.Store(true)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -258,8 +259,8 @@ func (v *ListObj) Nodes() ListNodes {
 // NodesLen returns ListNodes.Len in O(1).
 func (v *ListObj) NodesLen() int { return v.nodes.len() }
 
-func (v *ListObj) fork() *Object {
-	o := NewList(v.l)
+func (v *ListObj) fork(l *Limits) *Object {
+	o := NewList(cmp.Or(l, v.l))
 	c := o.List()
 	c.nodes, c.quick, c.fill, c.deep = v.nodes.fork(), v.quick, v.fill, v.deep
 	return o

@@ -62,9 +62,10 @@ func DefaultLimits() *Limits {
 type body interface {
 	kind() Type
 	encoding() string
-	// fork returns a new object that shares this value copy-on-write. It does not
-	// write to the receiver, which must never be changed again.
-	fork() *Object
+	// fork returns a new object that shares this value copy-on-write and obeys the given
+	// limits, nil for its own. It does not write to the receiver, which must never be
+	// changed again.
+	fork(l *Limits) *Object
 	size() int
 	check() error
 }
@@ -121,15 +122,15 @@ func (o *Object) Clone() *Object {
 	if o.own.Load() != frozen {
 		o.own.Store(frozen)
 	}
-	return o.fork()
+	return o.fork(nil)
 }
 
 // frozen is the token of objects that share their contents and may not be changed.
 var frozen = new(owner)
 
 // fork returns an object in no DB that shares the contents of a frozen one.
-func (o *Object) fork() *Object {
-	c := o.body.fork()
+func (o *Object) fork(l *Limits) *Object {
+	c := o.body.fork(l)
 	c.expire = o.expire
 	c.access.Store(o.access.Load())
 	c.freq.Store(o.freq.Load())

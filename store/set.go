@@ -285,10 +285,10 @@ func (s *SetObj) encoding() string {
 	return "listpack"
 }
 
-func (s *SetObj) fork() *Object {
-	o := NewSet(s.l)
+func (s *SetObj) fork(l *Limits) *Object {
+	o := NewSet(cmp.Or(l, s.l))
 	c := o.Set()
-	*c = SetObj{l: s.l, own: new(owner), table: s.table, width: s.width, few: s.few}
+	*c = SetObj{l: c.l, own: new(owner), table: s.table, width: s.width, few: s.few}
 	if s.ints != nil {
 		ints := s.ints.fork()
 		c.ints = &ints

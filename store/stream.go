@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 )
 
@@ -162,8 +163,8 @@ func (s *StreamObj) kind() Type { return Stream }
 
 func (s *StreamObj) encoding() string { return "stream" }
 
-func (s *StreamObj) fork() *Object {
-	o := NewStream(s.l)
+func (s *StreamObj) fork(l *Limits) *Object {
+	o := NewStream(cmp.Or(l, s.l))
 	c := o.Stream()
 	c.entries, c.nodes, c.groups = s.entries.fork(), s.nodes.fork(), s.groups.fork()
 	c.last, c.maxDeleted, c.added = s.last, s.maxDeleted, s.added

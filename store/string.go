@@ -167,7 +167,7 @@ func (v *StringObj) encoding() string {
 	return [...]string{"int", "embstr", "raw"}[v.enc]
 }
 
-func (v *StringObj) fork() *Object {
+func (v *StringObj) fork(*Limits) *Object {
 	o := newStringBox()
 	c := o.str()
 	c.buf, c.enc = v.buf[:len(v.buf):len(v.buf)], v.enc

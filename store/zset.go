@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -253,8 +254,8 @@ func (z *ZSetObj) encoding() string {
 	return "listpack"
 }
 
-func (z *ZSetObj) fork() *Object {
-	o := NewZSet(z.l)
+func (z *ZSetObj) fork(l *Limits) *Object {
+	o := NewZSet(cmp.Or(l, z.l))
 	c := o.ZSet()
 	c.order, c.skip = z.order.fork(), z.skip
 	if z.members != nil {
