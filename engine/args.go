@@ -132,20 +132,6 @@ func helpReply(name string, lines ...string) resp.Value {
 	return resp.Array(out...)
 }
 
-// atoi reads the number at the start of s as C's atoi does: 0 when there is none.
-func atoi(s string) int64 {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
-	end := 0
-	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
-		end = 1
-	}
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
-	}
-	n, _ := strconv.ParseInt(s[:end], 10, 64) // out of range gives the nearest, no digits 0
-	return int64(int32(n))
-}
-
 var (
 	errMPopNumKeys = resp.Err("ERR numkeys should be greater than 0")
 	errMPopCount   = resp.Err("ERR count should be greater than 0")

@@ -144,7 +144,7 @@ func setMaxMemoryClients(co *core, value string) (why string) {
 		return why
 	}
 	digits, percent := strings.CutSuffix(text, "%")
-	n := atoi(digits)
+	n := resp.Atoi(digits)
 	if percent {
 		n = -n
 	}

@@ -29,7 +29,7 @@ func (co *core) endpointOf(n *clusterNode) endpoint {
 func (co *core) endpoint() (at endpoint) {
 	for _, l := range co.listeners {
 		if h, p, err := net.SplitHostPort(l.addr); err == nil && l.network != "unix" {
-			at.host, at.port = h, atoi(p)
+			at.host, at.port = h, resp.Atoi(p)
 			break
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Spec) countedKeys(args []string) []KeyRef {
 		return nil
 	}
 	first := counted.index + counted.firstKey
-	n := atoi(args[counted.index+counted.numIdx])
+	n := resp.Atoi(args[counted.index+counted.numIdx])
 	if n < 1 || n > int64(len(args)-first) {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/echomq/echomq-sim/resp"
 )
 
 // knownRows are the parameters that knownParams tells of, aliases included.
@@ -109,7 +111,7 @@ func numberValue(parse numberParser, bounds []string) valueParser {
 		if n, named := numberBounds[bounds[i]]; named {
 			return n
 		}
-		return atoi(bounds[i])
+		return resp.Atoi(bounds[i])
 	}
 	return func(_, value string) (text, why string) {
 		n, why := parse.within(value, bound(0), bound(1))

@@ -57,7 +57,7 @@ func debug(c *Call) resp.Value {
 //
 // Meanwhile time alone closes no client and expires no key.
 func debugPauseCron(c *Call) resp.Value {
-	c.cronPaused = atoi(c.Args[2]) != 0
+	c.cronPaused = resp.Atoi(c.Args[2]) != 0
 	return resp.OK
 }
 
@@ -119,13 +119,13 @@ func debugQuicklistPackedThreshold(c *Call) resp.Value {
 
 // debugSetActiveExpire: DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func debugSetActiveExpire(c *Call) resp.Value {
-	c.activeExpire = atoi(c.Args[2]) != 0
+	c.activeExpire = resp.Atoi(c.Args[2]) != 0
 	return resp.OK
 }
 
 // debugSetDisableDenyScripts: DEBUG SET-DISABLE-DENY-SCRIPTS 0 | 1
 func debugSetDisableDenyScripts(c *Call) resp.Value {
-	c.allowAllInScripts = atoi(c.Args[2]) != 0
+	c.allowAllInScripts = resp.Atoi(c.Args[2]) != 0
 	return resp.OK
 }
 

@@ -172,8 +172,8 @@ func TestParseMemory(t *testing.T) {
 
 func TestLaxNumbers(t *testing.T) {
 	for text, want := range map[string]int64{"12": 12, "12x": 12, " \t12": 12, "-3-": -3, "+4": 4, "x": 0, "": 0, "-": 0, "007": 7} {
-		if got := atoi(text); got != want {
-			t.Errorf("atoi(%q) is %d, want %d", text, got, want)
+		if got := resp.Atoi(text); got != want {
+			t.Errorf("resp.Atoi(%q) is %d, want %d", text, got, want)
 		}
 	}
 	for text, want := range map[string]float64{"1.5": 1.5, "1.5x": 1.5, " 2": 2, "1e2": 100, "1e": 1, "-1": -1, "x": 0, "": 0, ".5": .5} {

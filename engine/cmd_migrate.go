@@ -91,7 +91,7 @@ func (c *Call) migrated(t *migrateTarget, m *migration, x *transferred) resp.Val
 }
 
 func (c *Call) parseMigrate() (m *migration, bad *resp.Value) {
-	m = &migration{addr: c.Args[1] + ":" + c.Args[2], host: c.Args[1], port: atoi(c.Args[2]), keys: c.Args[3:4]}
+	m = &migration{addr: c.Args[1] + ":" + c.Args[2], host: c.Args[1], port: resp.Atoi(c.Args[2]), keys: c.Args[3:4]}
 	for i := 6; i < len(c.Args); i++ {
 		switch more := len(c.Args) - 1 - i; {
 		case c.is(i, "copy"):

@@ -48,16 +48,14 @@ func (c *Call) feedMonitors() {
 	case c.Sess.conn != nil && strings.HasSuffix(c.Sess.laddr(), ":0"):
 		from = "unix:" + strings.TrimSuffix(c.Sess.laddr(), ":0")
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d.%06d [%d %s]", c.now/1e6, c.now%1e6, c.dbIndex(), from)
+	text := fmt.Appendf(nil, "%d.%06d [%d %s]", c.now/1e6, c.now%1e6, c.dbIndex(), from)
 	for i, a := range c.Args {
 		if c.Spec.hides(c.Args, i) {
 			a = redacted
 		}
-		b.WriteByte(' ')
-		writeQuoted(&b, a)
+		text = resp.AppendQuoted(append(text, ' '), a)
 	}
-	line := resp.Simple(b.String())
+	line := resp.Simple(string(text))
 	for _, m := range c.monitors {
 		if c.script != nil || c.Spec.Flags&SkipMonitor != 0 {
 			m.push(line) // a script's reply is still to come, whoever runs it
@@ -103,26 +101,4 @@ func (s *Spec) hides(args []string, i int) bool {
 		}
 	}
 	return false
-}
-
-// writeQuoted writes s as a string between quotes.
-func writeQuoted(b *strings.Builder, s string) {
-	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '\\' || c == '"':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c >= ' ' && c <= '~':
-			b.WriteByte(c)
-		default:
-			if e := strings.IndexByte("\n\r\t\a\b", c); e >= 0 {
-				b.WriteByte('\\')
-				b.WriteByte("nrtab"[e])
-			} else {
-				fmt.Fprintf(b, "\\x%02x", c)
-			}
-		}
-	}
-	b.WriteByte('"')
 }

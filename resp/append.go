@@ -2,6 +2,7 @@ package resp
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/redcon"
 )
@@ -112,4 +113,26 @@ func appendLine(dst []byte, sign byte, text string) []byte {
 		dst = append(dst, c)
 	}
 	return append(dst, "\r\n"...)
+}
+
+// AppendQuoted appends s between quotes, as the server shows what clients sent: with \n and
+// its like, and \x.. for what is not printable ASCII.
+func AppendQuoted(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := range len(s) {
+		c := s[i]
+		e := strings.IndexByte("\n\r\t\a\b", c)
+		switch {
+		case c == '\\' || c == '"':
+			dst = append(dst, '\\', c)
+		case c >= ' ' && c <= '~':
+			dst = append(dst, c)
+		case e >= 0:
+			dst = append(dst, '\\', "nrtab"[e])
+		default:
+			dst = append(dst, '\\', 'x', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(dst, '"')
 }
