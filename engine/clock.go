@@ -95,6 +95,11 @@ func Twin(c Clock) Clock {
 	return Real()
 }
 
+// stillClock is another clock that wakes nobody.
+type stillClock struct{ Clock }
+
+func (stillClock) wake(time.Time, func()) {}
+
 // stopwatch measures real time, whatever clock the engine has: a script that
 // never ends must be noticed even when simulated time stands still.
 type stopwatch struct{ start time.Time }

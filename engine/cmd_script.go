@@ -88,6 +88,9 @@ func eval(c *Call) resp.Value { return c.evalSource(false) }
 func evalRo(c *Call) resp.Value { return c.evalSource(true) }
 
 func (c *Call) evalSource(readOnly bool) resp.Value {
+	if c.Sess.debugs != debugOff && c.debugger == nil {
+		return c.debugEval()
+	}
 	keys, args, bad := scriptKeys(c.Args, errNotInt)
 	if bad != nil {
 		return *bad
@@ -106,8 +109,11 @@ func evalsha(c *Call) resp.Value { return c.evalSHA(false) }
 func evalshaRo(c *Call) resp.Value { return c.evalSHA(true) }
 
 func (c *Call) evalSHA(readOnly bool) resp.Value {
-	if len(c.Args[1]) != 40 {
+	switch {
+	case len(c.Args[1]) != 40:
 		return errNoScript
+	case c.Sess.debugs != debugOff:
+		return resp.Err("ERR Please use EVAL instead of EVALSHA for debugging")
 	}
 	keys, args, bad := scriptKeys(c.Args, errNotInt)
 	if bad != nil {
@@ -212,17 +218,6 @@ func (c *Call) killRun(eval bool) resp.Value {
 	}
 	c.run.killed = true
 	return resp.OK
-}
-
-// scriptDebug: SCRIPT DEBUG YES | SYNC | NO
-func scriptDebug(c *Call) resp.Value {
-	switch {
-	case c.is(2, "no"):
-		return resp.OK // it is always off
-	case c.is(2, "yes"), c.is(2, "sync"):
-		return resp.Err("ERR the Lua debugger is not available in this server")
-	}
-	return resp.Err("ERR Use SCRIPT DEBUG YES/SYNC/NO")
 }
 
 // scriptHelp: SCRIPT HELP

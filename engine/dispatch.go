@@ -36,6 +36,9 @@ func (s *Session) exec(args []string) resp.Value {
 		}
 		return resp.Simple("QUEUED")
 	}
+	if s.debugs == debugSync && (spec.Name == "eval" || spec.Name == "eval_ro") {
+		return s.startDebugging(spec, args)
+	}
 	return co.call(s, spec, args, nil, false)
 }
 

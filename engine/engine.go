@@ -19,9 +19,10 @@ type Engine struct {
 	mu sync.Mutex // held for one turn; never over I/O or a wait
 	// changed is broadcast when a stall ends and when an in-process client
 	// gets the reply that it waits for.
-	changed *sync.Cond
-	closing atomic.Bool // Close was called: a running script must end
-	core    core
+	changed   *sync.Cond
+	closing   atomic.Bool // Close was called: a running script must end
+	debuggers sync.WaitGroup
+	core      core
 }
 
 // core is everything the engine owns. Only code inside a turn reaches it.
@@ -35,6 +36,7 @@ type core struct {
 	set          *settings
 	dbs          []*store.DB
 	limits       store.Limits
+	dice         *rand.PCG // of rng
 	rng          *rand.Rand
 
 	clock       Clock
@@ -103,6 +105,9 @@ type core struct {
 	scripted bool // a script has just ended
 	busy     bool // it has run for too long: other clients get BUSY
 
+	debugger  *luabridge.Debugger // of the script under way, nil for most
+	debugging bool                // a debugger has the turn, though it may be away
+
 	stallEnd          *deadline
 	stallOver         []func() // what happens when the stall ends
 	listeners         []listener
@@ -117,6 +122,11 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	return newEngine(cfg, sharedTable())
+}
+
+// newEngine is New for a valid configuration; the commands are those of a table.
+func newEngine(cfg Config, t *table) (*Engine, error) {
 	if cfg.Databases == 0 {
 		cfg.Databases = 16
 	}
@@ -132,8 +142,9 @@ func New(cfg Config) (*Engine, error) {
 	co.engine, co.cfg, co.clock, co.activeExpire = e, cfg, cfg.Clock, true
 	co.sessions, co.watchers = map[uint64]*Session{}, map[watchKey][]*watcher{}
 	co.stats.errorCodes = map[string]int64{}
-	co.rng = rand.New(rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15))
-	co.table = sharedTable()
+	co.dice = rand.NewPCG(uint64(cfg.Seed), 0x9e3779b97f4a7c15)
+	co.rng = rand.New(co.dice)
+	co.table = t
 	co.commandStats = make([]*commandStats, co.table.rows)
 	co.set = newSettings(co)
 	co.limits = *store.DefaultLimits()
@@ -180,6 +191,19 @@ func (e *Engine) lockForTurn(conn *resp.Conn) {
 		conn.Waits()
 	}
 	for e.mustWait() {
+		if conn != nil && e.core.debugging {
+			conn.TakesLong() // or nobody would read what the debugger's user sends
+		}
+		e.changed.Wait()
+	}
+	e.begin()
+}
+
+// lockForClient is lockForCommand for a new client, which need not wait for the end of a
+// debugger's session: its connection would keep the loop.
+func (e *Engine) lockForClient() {
+	e.mu.Lock()
+	for e.mustWait() && !e.core.debugging {
 		e.changed.Wait()
 	}
 	e.begin()
@@ -468,11 +492,12 @@ func (co *core) restore(s *Snapshot) {
 func (e *Engine) Close() {
 	e.closing.Store(true)
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.core.closed = true
 	e.core.targets.stop()
 	e.core.arm()
 	e.changed.Broadcast()
+	e.mu.Unlock()
+	e.debuggers.Wait()
 }
 
 // Do runs one command as an in-process client of its own and returns the reply

@@ -21,6 +21,7 @@ type scriptRun struct {
 	unsent   bool // what it calls is for no replica
 	wrote    bool // a write command ran: it can't be killed any more
 	killed   bool
+	refused  bool      // the last command was, before it ran
 	polled   bool      // it ran long enough to be asked
 	watch    stopwatch // real time since the first poll
 }
@@ -39,7 +40,7 @@ func (h scriptHost) Call(args []string) resp.Value {
 	if rej == nil && co.cluster != nil {
 		rej = co.scriptClusterGate(run, spec, args)
 	}
-	if rej != nil {
+	if run.refused = rej != nil; run.refused {
 		if spec != nil {
 			co.statsOf(spec).rejected++
 		}
@@ -110,7 +111,7 @@ func (co *core) pollScript() (stop bool, reason string) {
 		run.polled = true
 		run.watch = startWatch()
 	}
-	if limit := co.set.busyThreshold(); limit > 0 && run.watch.elapsed() >= limit {
+	if limit := co.set.busyThreshold(); limit > 0 && co.debugger == nil && run.watch.elapsed() >= limit {
 		co.yieldTurn(run)
 	}
 	switch {
@@ -211,7 +212,7 @@ func (c *Call) runScript(s *cachedScript, keys, args []string, readOnly bool) re
 	if bad := c.startRun(&run); bad != nil {
 		return *bad
 	}
-	v := c.interp().Run(scriptHost{c.core}, s.Script, keys, args)
+	v := c.interp().Debug(scriptHost{c.core}, s.Script, keys, args, c.debugger)
 	s.ran, s.slow = true, c.endRun()
 	return v
 }

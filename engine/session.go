@@ -71,6 +71,9 @@ type Session struct {
 	// another goroutine goes on with it.
 	postponed []string
 	brief     bool // the turn under way is
+
+	debugs debugMode
+	debug  *debugSession // has the connection from now on; nil for most
 }
 
 // libInfo is what CLIENT SETINFO stored.
@@ -87,7 +90,7 @@ type held struct {
 // Open makes the engine's side of an accepted connection. A non-empty reject
 // is the error line to close it with.
 func (e *Engine) Open(conn *resp.Conn) (resp.Session, string) {
-	e.lockForCommand()
+	e.lockForClient()
 	defer e.unlock()
 	if e.core.closed {
 		return nil, "ERR server is shutting down"
@@ -118,6 +121,9 @@ func (co *core) newSession(conn *resp.Conn) *Session {
 // Turn runs the commands that in holds, in one turn, and returns what is to be
 // written. It is called by one goroutine at a time.
 func (s *Session) Turn(in *resp.CommandReader, spare []byte, brief bool) (out []byte, next resp.Next) {
+	if s.debug != nil {
+		return s.debug.relay(in, spare)
+	}
 	e := s.core.engine
 	if !brief {
 		e.lockForTurn(s.conn)
@@ -174,6 +180,8 @@ func (s *Session) runAll(in *resp.CommandReader) resp.Next {
 		switch {
 		case s.closing || s.core.closed:
 			return resp.NextClose
+		case s.debug != nil:
+			return resp.NextRead
 		case s.held != nil || s.core.stalled:
 			return resp.NextRead
 		case len(s.out) > maxBatchOut:
@@ -207,6 +215,9 @@ func (s *Session) mustLeave(args []string) bool {
 
 // Close forgets the client: its connection is gone.
 func (s *Session) Close() {
+	if s.debug != nil {
+		s.debug.hangUp()
+	}
 	e := s.core.engine
 	e.mu.Lock() // not lock: a stalled server still notices a hang-up
 	defer e.unlock()
@@ -260,6 +271,11 @@ func (s *Session) process(args []string) {
 	if len(s.after) > 0 {
 		s.deliverAfter()
 	}
+	co.afterCommand()
+}
+
+// afterCommand lets happen what a client's command has made possible for others.
+func (co *core) afterCommand() {
 	if len(co.waiters.ready) > 0 {
 		co.serveBlocked()
 	}

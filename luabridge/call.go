@@ -176,17 +176,24 @@ func (v *vm) protect(L *lua.LState, handler lua.LValue) (lua.LValue, bool) {
 	if v.in.watch.tripped {
 		raise(errInterruptedValue)
 	}
+	return errorValue(err), false
+}
+
+// errorValue is the error value that a protected call ended with.
+func errorValue(err error) lua.LValue {
 	obj := lua.LValue(lua.LString(err.Error()))
 	if api, ok := err.(*lua.ApiError); ok {
 		obj = api.Object
 	}
-	if text, ok := obj.(lua.LString); ok && strings.HasSuffix(string(text), " overflow") {
-		obj = lua.LString(strings.Replace(string(text), ": registry ", ": stack ", 1))
+	switch x := obj.(type) {
+	case lua.LString:
+		if strings.HasSuffix(string(x), " overflow") {
+			return lua.LString(strings.Replace(string(x), ": registry ", ": stack ", 1))
+		}
+	case raised:
+		return x.value
 	}
-	if r, ok := obj.(raised); ok {
-		obj = r.value
-	}
-	return obj, false
+	return obj
 }
 
 // pcall is the server's pcall: an error table gives its text.

@@ -45,7 +45,7 @@ func (v *vm) newThread(L *lua.LState) *lua.LState {
 	L.SetContext(ctx) // a new thread would get a child of it, which never ends
 	th := L.Get(-1).(*lua.LState)
 	L.Pop(1)
-	th.SetContext(&threadContext{watch: &v.in.watch, v: v, th: th})
+	th.SetContext(&threadContext{stepper{watch: &v.in.watch, v: v, L: th}, th})
 	th.Env = L.Env
 	return th
 }
@@ -54,16 +54,18 @@ func (v *vm) newThread(L *lua.LState) *lua.LState {
 // panic function when it starts it; the first Done replaces that one, so that
 // errors are translated while the frames that raised them are there.
 type threadContext struct {
-	*watch
-	v  *vm
+	stepper
 	th *lua.LState
 }
 
-// Done is the watch's.
+// Done is the watch's, and a debugger's.
 func (c *threadContext) Done() <-chan struct{} {
 	if c.th != nil {
 		c.th.Panic = func(L *lua.LState) { raise(c.v.translate(L, L.Get(-1))) }
 		c.th = nil
+	}
+	if c.v.in.debugger != nil {
+		return c.stepper.Done()
 	}
 	return c.watch.Done()
 }

@@ -101,4 +101,8 @@
 //   - Two functions of one library whose names differ in case only: the first is
 //     the one that can be called.
 //   - FUNCTION RESTORE has the time limit of FUNCTION LOAD.
+//   - In a statement of several lines a debugger may miss a stop of the server's: at the end
+//     of a constructor, or at the "do" of a loop that does not stand in the line of "for". In
+//     a loop whose variables functions have captured it may miss the line of its last "end",
+//     and it stops at a variable that is set to itself.
 package luabridge

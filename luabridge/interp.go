@@ -58,7 +58,8 @@ type Interp struct {
 	scripts   *vm
 	functions *vm
 	relayed   bool
-	resp      int // RESP version of command replies, 2 or 3
+	debugger  *Debugger // of the run under way, nil for most
+	resp      int       // RESP version of command replies, 2 or 3
 }
 
 // Relayed reports whether the last reply is an error that a command gave the
@@ -283,9 +284,12 @@ func (v *vm) begin(h Host, brief bool) {
 	v.L.Env = v.chunkEnv
 	v.in.relayed = false
 	v.in.watch.start()
-	if brief {
+	switch {
+	case v.in.debugger != nil:
+		v.L.SetContext(&stepper{watch: &v.in.watch, v: v, L: v.L})
+	case brief:
 		v.L.RemoveContext()
-	} else {
+	default:
 		v.L.SetContext(&v.in.watch)
 	}
 }
@@ -326,7 +330,7 @@ func (v *vm) push(j *job) int {
 	}
 	v.fill(keys, j.keys)
 	v.fill(args, j.args)
-	if j.script.bare {
+	if j.script.bare || v.in.debugger != nil {
 		v.globals.RawSetString("KEYS", keys.t)
 		v.globals.RawSetString("ARGV", args.t)
 	}

@@ -47,6 +47,7 @@ func parseMain(src, name string, calls int) (chunk []ast.Stmt, main *funcScope, 
 	p.advance()
 	chunk = p.block()
 	p.check(tokEOF)
+	p.fn.last = p.lastLine
 	return chunk, p.fn, nil
 }
 
@@ -54,6 +55,7 @@ func parseMain(src, name string, calls int) (chunk []ast.Stmt, main *funcScope, 
 type funcScope struct {
 	outer  *funcScope
 	line   int // where it is defined; 0 for the main chunk
+	last   int // of the main chunk: the line of its last token
 	vararg bool
 	active []string // visible local variables
 	upvals []string // variables of outer functions in use
@@ -250,9 +252,9 @@ func (p *parser) statement() (stmt ast.Stmt, last bool) {
 	line := p.lx.line
 	switch p.cur.kind {
 	case tokIf:
-		stmt = p.ifStmt(line)
+		return p.ifStmt(line), false
 	case tokWhile:
-		stmt = p.whileStmt(line)
+		return p.whileStmt(line), false
 	case tokDo:
 		p.advance()
 		stmt = &ast.DoBlockStmt{Stmts: p.scoped(p.block)}
@@ -284,6 +286,7 @@ func (p *parser) statement() (stmt ast.Stmt, last bool) {
 	return at(stmt, line, p.lastLine), last
 }
 
+// ifStmt gives each part the line of its last token, where Lua jumps to the end.
 func (p *parser) ifStmt(line int) ast.Stmt {
 	stmt := p.thenPart()
 	tail := stmt
@@ -291,13 +294,15 @@ func (p *parser) ifStmt(line int) ast.Stmt {
 		if n == maxElseifs {
 			p.fail("control structure too long")
 		}
-		line := p.lx.line
 		next := p.thenPart()
-		tail.Else = []ast.Stmt{at(next, line, p.lastLine)}
+		tail.Else = []ast.Stmt{next}
 		tail = next
 	}
 	if p.accept(tokElse) {
 		tail.Else = p.scoped(p.block)
+		if len(tail.Else) == 0 { // the compiler would leave out the jump over it, where debuggers stop
+			tail.Else = []ast.Stmt{&ast.DoBlockStmt{}}
+		}
 	}
 	p.expectMatch(tokEnd, tokIf, line)
 	return stmt
@@ -307,16 +312,18 @@ func (p *parser) thenPart() *ast.IfStmt {
 	p.advance()
 	cond := p.value()
 	p.expect(tokThen)
-	return &ast.IfStmt{Condition: cond, Then: p.scoped(p.block)}
+	stmt := &ast.IfStmt{Condition: cond, Then: p.scoped(p.block)}
+	return at(stmt, p.lastLine, p.lastLine)
 }
 
+// whileStmt gives the loop the last line of its body, where Lua jumps back.
 func (p *parser) whileStmt(line int) ast.Stmt {
 	p.advance()
 	cond := p.value()
 	p.expect(tokDo)
-	body := p.loop(p.block)
+	stmt := at(&ast.WhileStmt{Condition: cond, Stmts: p.loop(p.block)}, line, p.lastLine)
 	p.expectMatch(tokEnd, tokWhile, line)
-	return &ast.WhileStmt{Condition: cond, Stmts: body}
+	return stmt
 }
 
 func (p *parser) repeatStmt(line int) ast.Stmt {
@@ -333,6 +340,8 @@ func (p *parser) repeatStmt(line int) ast.Stmt {
 	return stmt
 }
 
+// forStmt gives the loop as its last line the one of its jump back: that of the body's end, or of its own
+// beginning if it counts.
 func (p *parser) forStmt(line int) ast.Stmt {
 	p.advance()
 	first := p.name()
@@ -345,8 +354,12 @@ func (p *parser) forStmt(line int) ast.Stmt {
 	default:
 		p.fail("'=' or 'in' expected")
 	}
+	if _, counts := stmt.(*ast.NumberForStmt); counts {
+		stmt.SetLastLine(line)
+	} else {
+		stmt.SetLastLine(p.lastLine)
+	}
 	p.expectMatch(tokEnd, tokFor, line)
-	stmt.SetLastLine(p.lastLine)
 	return stmt
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // expr is a parsed expression. Until settled it has no code in Lua's compiler; the line where that is
-// emitted becomes the node's line, because that is the one in error messages.
+// emitted becomes the node's line, because that is the one in error messages and where debuggers stop.
 type expr struct {
 	node    ast.Expr
 	kind    kind
@@ -26,7 +26,7 @@ type expr struct {
 	depth   int // of the tree below node
 }
 
-// settle gives an access that is still open the line of the last token.
+// settle gives an access or a constant that is still open the line of the last token.
 func (p *parser) settle(e *expr) ast.Expr {
 	if e.pending {
 		e.node.SetLine(p.lastLine)
@@ -135,7 +135,7 @@ func (p *parser) binary(op tok, left, right expr) expr {
 
 func (p *parser) simple() expr {
 	var node ast.Expr
-	e := expr{depth: 1}
+	e := expr{depth: 1, pending: true}
 	switch p.cur.kind {
 	case tokNumber:
 		p.constant(p.cur.text)
@@ -154,7 +154,7 @@ func (p *parser) simple() expr {
 			p.fail("cannot use '...' outside a vararg function")
 		}
 		p.fn.dots = true
-		node, e.kind = &ast.Comma3Expr{}, kindVararg
+		node, e.kind, e.pending = &ast.Comma3Expr{}, kindVararg, false
 	case '{':
 		return p.constructor()
 	case tokFunction:

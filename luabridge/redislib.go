@@ -30,8 +30,7 @@ func (v *vm) functionFuncs() map[string]lua.LGFunction {
 func (v *vm) scriptFuncs() map[string]lua.LGFunction {
 	funcs := v.functionFuncs()
 	funcs["replicate_commands"] = v.replicateCommands
-	funcs["breakpoint"] = func(L *lua.LState) int { return pushBool(L, false) } // no debugger is attached
-	funcs["debug"] = func(*lua.LState) int { return 0 }
+	funcs["breakpoint"], funcs["debug"] = v.redisBreakpoint, v.redisDebug
 	return funcs
 }
 
@@ -99,20 +98,39 @@ func (v *vm) command(L *lua.LState) (value lua.LValue, failed bool) {
 	if errText != "" {
 		return v.errTable(errText), true
 	}
-	reply := v.host.Call(args)
+	reply := v.callHost(args)
 	if reply.Kind == resp.KindErr {
-		t := v.errTable(trimLine(reply.Str))
+		t := v.newErrTable(trimLine(reply.Str))
 		t.RawSetString(relayedField, lua.LTrue)
 		return t, true
 	}
 	return v.fromReply(&reply), false
 }
 
+// callHost runs one command. A debugger shows it.
+func (v *vm) callHost(args []string) resp.Value {
+	d := v.in.debugger
+	if !d.follows() {
+		return v.host.Call(args)
+	}
+	d.showCommand(args)
+	reply := v.host.Call(args)
+	d.showReply(&reply, v.in.resp)
+	return reply
+}
+
 // relayedField marks the table of an error that a command gave.
 const relayedField = "ignore_error_stats_update"
 
-// errTable is the table form of an error: {err = text}.
+// errTable is the table form of an error: {err = text}. A debugger shows it.
 func (v *vm) errTable(text string) *lua.LTable {
+	if d := v.in.debugger; d.follows() {
+		d.showError(text)
+	}
+	return v.newErrTable(text)
+}
+
+func (v *vm) newErrTable(text string) *lua.LTable {
 	t := v.L.CreateTable(0, 2)
 	t.RawSetString("err", lua.LString(text))
 	return t
@@ -132,7 +150,10 @@ func (v *vm) errorReplyTable(L *lua.LState) int {
 	if !ok {
 		code, msg = "ERR", text
 	}
-	L.Push(v.errTable(code + " " + trimLine(msg)))
+	if d := v.in.debugger; d.follows() {
+		d.show("<error> -" + text)
+	}
+	L.Push(v.newErrTable(code + " " + trimLine(msg)))
 	return 1
 }
 

@@ -60,12 +60,12 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.main = main
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
-	r.ordered = seesOrder(src)
+	r.ordered = r.watched || seesOrder(src)
 	r.ownLen = r.ownLen || strings.Contains(src, "__len") || strings.Contains(src, "table.remove")
 	r.states = []localState{{}}
 	tree := r.wrap(r.chunk(chunk))
 	if r.holes && !r.ownLen && seesLength(src) {
-		*r = rewriter{mark: r.mark, ownLen: true}
+		*r = rewriter{mark: r.mark, watched: r.watched, backs: r.backs, ownLen: true}
 		return r.program(src, name, calls, hoist)
 	}
 	return tree, r.hoisted, nil
@@ -117,11 +117,13 @@ type rewriter struct {
 	fn      int
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
-	ordered bool // the script may see the order of fields
+	watched bool // by the user of a debugger
+	ordered bool // the script, or who watches it, may see the order of fields
 	ownLen  bool // "#" must not be the machine's: a table may have holes, or a metatable that deceives it
 	holes   bool // a table may get holes
 	leaks   bool // KEYS or ARGV is used otherwise than to read an element or the length
 	hoisted []string
+	backs   backLines
 
 	mark   bool // lines carry the state, see rewrite_compile.go
 	states []localState
@@ -136,18 +138,14 @@ func (r *rewriter) chunk(stmts []ast.Stmt) []ast.Stmt {
 
 // wrap makes the hoisted names parameters of a function around the chunk.
 func (r *rewriter) wrap(chunk []ast.Stmt) []ast.Stmt {
-	if len(r.hoisted) == 0 {
+	if len(r.hoisted) == 0 && !r.watched {
 		return chunk
 	}
 	params := &ast.ParList{HasVargs: r.main.dots}
 	for _, name := range r.hoisted {
 		params.Names = append(params.Names, hoistedName(name))
 	}
-	last := 1
-	if len(chunk) > 0 {
-		last = chunk[len(chunk)-1].LastLine()
-	}
-	fn := at(&ast.FunctionExpr{ParList: params, Stmts: chunk}, 0, last)
+	fn := at(&ast.FunctionExpr{ParList: params, Stmts: chunk}, 0, r.main.last)
 	return []ast.Stmt{at(&ast.ReturnStmt{Exprs: []ast.Expr{fn}}, 1, 1)}
 }
 
@@ -282,6 +280,7 @@ func (r *rewriter) stmt(stmt ast.Stmt) ast.Stmt {
 	case *ast.GenericForStmt:
 		return r.genericFor(s)
 	case *ast.ReturnStmt:
+		s.SetLine(r.stamped(s.LastLine()))
 		s.Exprs = r.wide(r.exprs(s.Exprs), s.Line())
 	case *ast.BreakStmt:
 		r.noteBreak()

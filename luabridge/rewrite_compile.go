@@ -59,7 +59,7 @@ func (r *rewriter) compile(src, name string, calls int, hoist hoisting) (proto *
 		return nil, nil, err
 	}
 	params := []string(nil)
-	if len(hoisted) > 0 {
+	if len(hoisted) > 0 || r.watched {
 		proto = proto.FunctionPrototypes[0]
 		for _, global := range hoisted {
 			params = append(params, hoistedName(global))

@@ -297,6 +297,9 @@ func numeric(e ast.Expr) bool {
 
 // numberFor converts bounds that may be strings, as Lua does when the loop starts.
 func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
+	if r.watched {
+		r.backs.counting[plainLine(s.Line())] = s.LastLine()
+	}
 	if s.Step == nil {
 		s.Step = at(&ast.NumberExpr{Value: "1"}, s.Line(), 0)
 	}
@@ -339,6 +342,9 @@ func isOne(e ast.Expr) bool {
 
 // genericFor gives the loop exactly three expressions, or one call: the compiler adjusts nothing else.
 func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
+	if r.watched {
+		r.backs.iterating[plainLine(s.Line())] = s.LastLine()
+	}
 	s.Exprs = r.exprs(s.Exprs)
 	last := s.Exprs[len(s.Exprs)-1]
 	locals := append([]string{"(for generator)", "(for state)", "(for control)"}, s.Names...)

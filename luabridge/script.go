@@ -53,16 +53,23 @@ func Compile(source string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rewriter{mark: true}
-	proto, binds, err := r.compileSafely(source[n:], scriptName, scriptCalls, hoistGlobals)
+	if err := s.compile(source[n:], &rewriter{mark: true}, hoistGlobals); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// compile compiles what follows the shebang line.
+func (s *Script) compile(text string, r *rewriter, hoist hoisting) error {
+	proto, binds, err := r.compileSafely(text, scriptName, scriptCalls, hoist)
 	if err != nil {
-		return nil, fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
+		return fmt.Errorf("ERR Error compiling script (new function): %s", oneLine(err.Error()))
 	}
 	s.proto, s.binds, s.shares = proto, binds, r.leaks
 	s.bare = readsGlobals(proto) || slices.Contains(binds, "load") || slices.Contains(binds, "loadstring")
 	s.brief = !s.bare && isBrief(proto) && !slices.ContainsFunc(binds, needsWatch)
 	s.soon = s.brief && !s.takesPatterns()
-	return s, nil
+	return nil
 }
 
 // EndsSoon reports whether no arguments make the script run for long.

@@ -143,6 +143,14 @@ func (r *CommandReader) Next(limits Limits) (args []string, ok bool, err error) 
 	return nil, false, r.err
 }
 
+// Rest takes the bytes that have arrived and belong to no request returned so far: they are
+// of another protocol.
+func (r *CommandReader) Rest() []byte {
+	rest := bytes.Clone(r.buf[r.start:])
+	r.start, r.pos, r.multi, r.due = len(r.buf), len(r.buf), 0, 0
+	return rest
+}
+
 // Done tells that the requests returned so far are done with. Unless something keeps their
 // arguments their memory is used again, for those of later reads; without Done it never is.
 func (r *CommandReader) Done(keeps bool) {
