@@ -19,10 +19,7 @@ func (v *vm) openBase() {
 		"setfenv": v.setFenv, "setmetatable": v.setMetatable, "tonumber": v.toNumberBase,
 		"tostring": v.toStringBase, "type": v.typeBase, "unpack": v.unpack, "xpcall": v.xpcall,
 	}
-	for _, name := range sortedKeys(funcs) {
-		v.globals.RawSetString(name, v.L.NewFunction(funcs[name]))
-	}
-	v.globals.RawSetString("_VERSION", lua.LString("Lua 5.1"))
+	v.setFields(v.globals, baseOrder, funcs, map[string]lua.LValue{"_G": v.env, "_VERSION": lua.LString("Lua 5.1")})
 	v.next = v.globals.RawGetString("next").(*lua.LFunction)
 	v.ipairsStep = v.L.NewFunction(v.ipairsNext)
 }

@@ -39,7 +39,7 @@ func (v *vm) bitLibrary() *lua.LTable {
 			return pushBits(L, op(b, int(v.bits(L, 2)&31)))
 		}
 	}
-	return v.readOnlyLibrary(funcs, nil)
+	return v.readOnlyLibrary(bitOrder, funcs, nil)
 }
 
 // bits is argument n as 32 bits. Adding 2^52 + 2^51 moves a number's integer

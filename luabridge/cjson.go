@@ -58,12 +58,7 @@ func (v *vm) newJSON(L *lua.LState) *lua.LTable {
 		},
 	}
 	t := L.CreateTable(0, 16)
-	for _, name := range sortedKeys(funcs) {
-		t.RawSetString(name, L.NewFunction(funcs[name]))
-	}
-	t.RawSetString("null", v.null)
-	t.RawSetString("_NAME", lua.LString("cjson"))
-	t.RawSetString("_VERSION", lua.LString("2.1.0"))
+	v.setFields(t, cjsonOrder, funcs, map[string]lua.LValue{"null": v.null, "_NAME": lua.LString("cjson"), "_VERSION": lua.LString("2.1.0")})
 	return t
 }
 

@@ -11,7 +11,7 @@ import (
 const maxPackNesting = 16
 
 func (v *vm) cmsgpackLibrary() *lua.LTable {
-	return v.readOnlyLibrary(map[string]lua.LGFunction{
+	return v.readOnlyLibrary(cmsgpackOrder, map[string]lua.LGFunction{
 		"pack": v.msgPack, "unpack": v.msgUnpack, "unpack_one": v.msgUnpackOne, "unpack_limit": v.msgUnpackLimit,
 	}, map[string]lua.LValue{
 		"_NAME": lua.LString("cmsgpack"), "_VERSION": lua.LString("lua-cmsgpack 0.4.0"),

@@ -22,7 +22,7 @@ func (v *vm) coroutineLibrary() *lua.LTable {
 	v.native.create = lib.RawGetString("create").(*lua.LFunction).GFunction
 	v.native.resume = lib.RawGetString("resume").(*lua.LFunction).GFunction
 	v.native.yield = lib.RawGetString("yield").(*lua.LFunction).GFunction
-	return v.readOnlyLibrary(map[string]lua.LGFunction{
+	return v.readOnlyLibrary(coroutineOrder, map[string]lua.LGFunction{
 		"create": v.coCreate, "resume": v.coResume, "running": v.coRunning, "status": v.coStatus,
 		"wrap": v.coWrap, "yield": v.coYield,
 	}, nil)

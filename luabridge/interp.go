@@ -1,7 +1,6 @@
 package luabridge
 
 import (
-	"sort"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -190,16 +189,23 @@ func (v *vm) openGlobals() {
 	v.stringLib = v.stringLibrary()
 	for _, e := range []struct {
 		name string
-		lib  *lua.LTable
+		lib  lua.LValue
 	}{
-		{"string", v.stringLib}, {"table", v.tableLibrary()}, {"math", v.mathLibrary()},
-		{"os", v.osLibrary()}, {"coroutine", v.coroutineLibrary()}, {"cjson", v.cjsonLibrary()},
-		{"cmsgpack", v.cmsgpackLibrary()}, {"bit", v.bitLibrary()}, {"struct", v.structLibrary()},
-		{"_G", v.env},
+		{"coroutine", v.coroutineLibrary()}, {"table", v.tableLibrary()}, {"string", v.stringLib},
+		{"math", v.mathLibrary()}, {"debug", lua.LTrue}, {"os", v.osLibrary()}, {"cjson", v.cjsonLibrary()},
+		{"struct", v.structLibrary()}, {"cmsgpack", v.cmsgpackLibrary()}, {"bit", v.bitLibrary()},
 	} {
 		v.globals.RawSetString(e.name, e.lib)
 	}
 	v.openStrings()
+}
+
+// showServer makes redis a global. The debug library, which the server itself uses until
+// then, goes: only its place in the table is left.
+func (v *vm) showServer(redis *lua.LTable) {
+	v.globals.RawSetString("server", redis)
+	v.globals.RawSetString("redis", redis)
+	v.globals.RawSetString("debug", lua.LNil)
 }
 
 // openHelpers makes the functions that rewritten programs call. They stand
@@ -226,8 +232,7 @@ func (v *vm) showHelpers(t *lua.LTable) {
 // openScripts makes the state one for scripts.
 func (v *vm) openScripts() {
 	redis := v.redisLibrary(v.scriptFuncs())
-	v.globals.RawSetString("redis", redis)
-	v.globals.RawSetString("server", redis)
+	v.showServer(redis)
 	v.globals.RawSetString("__redis__err__handler", v.L.NewFunction(v.errHandler))
 	v.enterEnv(v.env)
 }
@@ -419,15 +424,4 @@ func (v *vm) fill(s *sharedList, list []string) {
 		s.t.RawSetInt(i, lua.LNil)
 	}
 	s.n = len(list)
-}
-
-// sortedKeys are the keys of m in order: what scripts see must not depend on
-// Go's map order.
-func sortedKeys[T any](m map[string]T) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -164,17 +164,16 @@ type loading struct {
 // behind it changes from run to run.
 func (v *vm) openFunctions() {
 	redis := v.redisLibrary(v.functionFuncs())
-	v.globals.RawSetString("redis", redis)
-	v.globals.RawSetString("server", redis)
+	v.showServer(redis)
 
 	s := &v.library
 	s.loaded = map[*Library]map[string]*lua.LFunction{}
 	s.running = v.globals
-	api := v.readOnlyLibrary(map[string]lua.LGFunction{"register_function": v.registerFunction, "log": v.redisLog}, versionConstants())
+	api := v.readOnlyLibrary(redisOrder, map[string]lua.LGFunction{"register_function": v.registerFunction, "log": v.redisLog}, versionConstants())
 	v.refuseUnknown(v.behind(api))
 	s.globals = v.L.CreateTable(0, 16)
-	s.globals.RawSetString("redis", api)
 	s.globals.RawSetString("server", api)
+	s.globals.RawSetString("redis", api)
 	v.showHelpers(s.globals)
 
 	env := v.lock(v.L.CreateTable(0, 0))

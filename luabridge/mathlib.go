@@ -47,7 +47,7 @@ func (v *vm) mathLibrary() *lua.LTable {
 			return pushNumber(L, fn(x, v.checkNumber(L, 2)))
 		}
 	}
-	return v.readOnlyLibrary(funcs, map[string]lua.LValue{
+	return v.readOnlyLibrary(mathOrder, funcs, map[string]lua.LValue{
 		"pi": lua.LNumber(math.Pi), "huge": lua.LNumber(math.Inf(1)),
 	})
 }

@@ -2,9 +2,11 @@ package luabridge
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +42,7 @@ func TestLive(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LUABRIDGE_COUNT")); err == nil {
 		count = n
 	}
-	for _, kind := range sortedKeys(generators) {
+	for _, kind := range slices.Sorted(maps.Keys(generators)) {
 		t.Run(kind, func(t *testing.T) {
 			r := rand.New(rand.NewSource(int64(seed)))
 			in := New(Options{})

@@ -40,7 +40,7 @@ func (v *vm) redisLibrary(funcs map[string]lua.LGFunction) *lua.LTable {
 	for name, n := range map[string]int64{"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3} {
 		constants[name] = number(n)
 	}
-	return v.readOnlyLibrary(funcs, constants)
+	return v.readOnlyLibrary(redisOrder, funcs, constants)
 }
 
 // versionConstants are the fields that even the code of a loading library sees.

@@ -104,18 +104,6 @@ func (v *vm) metaField(value lua.LValue, event string) lua.LValue {
 	return lua.LNil
 }
 
-// readOnlyLibrary makes a read-only table of Go functions and constants.
-func (v *vm) readOnlyLibrary(funcs map[string]lua.LGFunction, constants map[string]lua.LValue) *lua.LTable {
-	t := v.L.CreateTable(0, len(funcs)+len(constants))
-	for _, name := range sortedKeys(funcs) {
-		t.RawSetString(name, v.L.NewFunction(funcs[name]))
-	}
-	for _, name := range sortedKeys(constants) {
-		t.RawSetString(name, constants[name])
-	}
-	return v.lock(t)
-}
-
 // helper makes a function that stands in for an instruction: errors and
 // positions look through its frame.
 func (v *vm) helper(fn lua.LGFunction) *lua.LFunction {

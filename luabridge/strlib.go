@@ -7,7 +7,7 @@ import (
 )
 
 func (v *vm) stringLibrary() *lua.LTable {
-	return v.readOnlyLibrary(map[string]lua.LGFunction{
+	return v.readOnlyLibrary(stringOrder, map[string]lua.LGFunction{
 		"byte": v.strByte, "char": v.strChar, "dump": v.strDump, "find": v.strFind,
 		"format": v.strFormat, "gfind": v.strGmatch, "gmatch": v.strGmatch, "gsub": v.strGsub,
 		"len": v.strLen, "lower": v.strLower, "match": v.strMatch, "rep": v.strRep,

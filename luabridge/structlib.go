@@ -25,7 +25,7 @@ type structFormat struct {
 }
 
 func (v *vm) structLibrary() *lua.LTable {
-	return v.readOnlyLibrary(map[string]lua.LGFunction{
+	return v.readOnlyLibrary(structOrder, map[string]lua.LGFunction{
 		"pack": v.structPack, "unpack": v.structUnpack, "size": v.structSize,
 	}, nil)
 }

@@ -5,7 +5,7 @@ import (
 )
 
 func (v *vm) tableLibrary() *lua.LTable {
-	return v.readOnlyLibrary(map[string]lua.LGFunction{
+	return v.readOnlyLibrary(tableOrder, map[string]lua.LGFunction{
 		"concat": v.tabConcat, "foreach": v.tabForeach, "foreachi": v.tabForeachi, "getn": v.tabGetn,
 		"insert": v.tabInsert, "maxn": v.tabMaxn, "remove": v.tabRemove, "setn": v.tabSetn,
 		"sort": v.tabSort,
