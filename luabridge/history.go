@@ -80,7 +80,7 @@ func (h *history) findElements(t *lua.LTable) (found bool) {
 // has fields their order depends on when that happens to its elements.
 func noteElement(t *lua.LTable, n int) {
 	fields := countFields(t)
-	if fields == 0 || !layout.ok {
+	if fields == 0 && followed(t) == nil || !layout.ok {
 		return
 	}
 	past := pastOf(t)

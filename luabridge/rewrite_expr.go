@@ -290,17 +290,18 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 		}
 		f.Value = r.expr(f.Value)
 	}
-	table, names := r.pieces(e), keysOf(e)
-	if r.ordered && (keyed > 1 || names != nil) || r.ownLen && (gaps || oddSize(items)) {
+	table := r.pieces(e)
+	keys, matter := r.keysOf(e)
+	if r.ordered && (keyed > 1 || matter) || r.ownLen && (gaps || oddSize(items)) {
 		size := func(n int) ast.Expr { return at(&ast.NumberExpr{Value: strconv.Itoa(n)}, e.Line(), 0) }
 		args := []ast.Expr{table, size(items), size(keyed)}
-		if late := beforeOne(e); items == 0 && late >= 0 {
+		if late := beforeOne(e); items == 0 && late >= 0 && !(r.ordered && matter) {
 			args = append(args, size(late))
 		}
 		table = r.call(helperSized, e.Line(), args...)
 	}
-	if r.ordered && names != nil {
-		table = r.call(helperFields, e.Line(), append([]ast.Expr{table}, names...)...)
+	if r.ordered && matter {
+		table = r.call(helperFields, e.Line(), append([]ast.Expr{table}, keys...)...)
 	}
 	return table
 }
@@ -308,24 +309,35 @@ func (r *rewriter) table(e *ast.TableExpr) ast.Expr {
 // maxNames is how many arguments a call may well have.
 const maxNames = 100
 
-// keysOf are the keys of a constructor's fields if one of them may be nil: it has a place
-// in the table all the same.
-func keysOf(e *ast.TableExpr) (names []ast.Expr) {
-	missing := false
+// keysOf are the keys of a constructor's fields. They matter if the table does not tell all
+// of its own order: if a field may be nil, which has a place all the same, or have a number,
+// which may be an element here and a field there, or if an item may be nil.
+func (r *rewriter) keysOf(e *ast.TableExpr) (keys []ast.Expr, matter bool) {
 	for _, f := range e.Fields {
-		if f.Key == nil {
+		switch key := f.Key.(type) {
+		case nil:
+			matter = matter || mayBeNil(f.Value)
 			continue
+		case *ast.StringExpr:
+			matter = matter || mayBeNil(f.Value)
+		case *ast.NumberExpr:
+			matter = true
+		case *ast.UnaryMinusOpExpr:
+			if _, ok := key.Expr.(*ast.NumberExpr); !ok {
+				return nil, false
+			}
+			matter = true
+		case *ast.IdentExpr:
+			if r.local(key) == nil { // else it can be read twice
+				return nil, false
+			}
+			matter = true
+		default:
+			return nil, false
 		}
-		if _, ok := f.Key.(*ast.StringExpr); !ok {
-			return nil
-		}
-		names = append(names, f.Key)
-		missing = missing || mayBeNil(f.Value)
+		keys = append(keys, f.Key)
 	}
-	if !missing || len(names) > maxNames {
-		return nil
-	}
-	return names
+	return keys, matter && len(keys) <= maxNames
 }
 
 // contents counts a constructor's items and fields. A count of -1-n means n items and
@@ -350,7 +362,7 @@ func contents(e *ast.TableExpr) (items, keyed int, gaps bool) {
 			return -items, keyed, true
 		}
 	}
-	return items, keyed, gaps || maybe > 0 && oddSize(items) || maybe >= (items+1)/2 && items > 2 // then it may look sparse
+	return items, keyed, gaps || maybe > 0 && items > 1
 }
 
 // beforeOne counts the fields before "[1] = ..."; without that it is -1.

@@ -2,6 +2,7 @@ package luabridge
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -361,19 +362,35 @@ func luaSized(L *lua.LState) int {
 	return 1
 }
 
-// luaFields notes which of a constructor's fields are nil, given the table that luaSized had
-// and all their names.
+// luaFields notes a constructor's fields, given the table that luaSized had and all their
+// keys, if some of them or of the items are nil, or some have numbers.
 func luaFields(L *lua.LState) int {
 	table := L.CheckTable(1)
-	for i := L.GetTop(); i > 1; i-- {
-		if layout.ok && table.RawGet(L.Get(i)) == lua.LNil {
-			noteFields(L, table)
-			break
-		}
+	if layout.ok && (oddFields(L, table) || hasHoles(table)) {
+		noteFields(L, table)
 	}
 	L.SetTop(1)
 	return 1
 }
+
+// oddFields reports whether some of the keys from argument 2 on are numbers or have no value.
+func oddFields(L *lua.LState, table *lua.LTable) bool {
+	for i := L.GetTop(); i > 1; i-- {
+		if key := L.Get(i); key.Type() == lua.LTNumber || table.RawGet(key) == lua.LNil {
+			return true
+		}
+	}
+	return false
+}
+
+// hasHoles reports whether some of a constructor's items are nil.
+func hasHoles(table *lua.LTable) bool {
+	elements, hint := tableElements(table), sizeHintOf(table)
+	return len(elements) < hint.array && hint.array <= maxExactSize || slices.Contains(elements, lua.LNil)
+}
+
+// maxExactSize is the number of items up to which a constructor makes room for no more.
+const maxExactSize = 15
 
 func noteFields(L *lua.LState, table *lua.LTable) {
 	past, hint := pastOf(table), sizeHintOf(table)
@@ -381,10 +398,18 @@ func noteFields(L *lua.LState, table *lua.LTable) {
 	past.model = newKeyTable(0, L.GetTop()-1)
 	past.model.t, past.model.array = table, hint.array
 	for i := 2; i <= L.GetTop(); i++ {
+		if n := arrayIndex(L.Get(i)); n > 0 && n <= hint.array {
+			continue
+		}
 		past.model.set(L.Get(i))
 		if table.RawGet(L.Get(i)) == lua.LNil {
 			past.model.remove(L.Get(i))
 			delete(*keyPlaces(table), L.Get(i)) // as in noteRemoval
+		}
+	}
+	for i := 1; i <= hint.array; i++ {
+		if table.RawGetInt(i) != lua.LNil {
+			past.model.arrayUsed++
 		}
 	}
 	if hint.moved {
