@@ -161,6 +161,29 @@ func TestDebugEndless(t *testing.T) {
 	}
 }
 
+// TestDebugEvaluatesForever: no line of what the user has the debugger run can stop, but it
+// ends after twice busy-reply-threshold. The script may go on then.
+func TestDebugEvaluatesForever(t *testing.T) {
+	for _, mode := range []string{"YES", "SYNC"} {
+		for _, code := range []string{"while true do end", "string.find(string.rep('a', 60), string.rep('a*', 60) .. 'b')"} {
+			t.Run(mode, func(t *testing.T) {
+				srv := echomqsim.RunT(t, echomqsim.Config{})
+				srv.Do("CONFIG", "SET", "busy-reply-threshold", "1")
+				u := debugs(t, srv.Dial, mode, "local a = 1\nreturn a", "0")
+				if got := u.says("e", code); !strings.Contains(got, "<error> ERR it ran for too long") {
+					t.Errorf("answer:\n%s", got)
+				}
+				for got := ""; !strings.Contains(got, "<endsession>"); {
+					got = u.says("c")
+				}
+				if u.hear(); !strings.HasSuffix(u.out.String(), "< :1\n") {
+					t.Errorf("reply:\n%s", u.out)
+				}
+			})
+		}
+	}
+}
+
 // TestDebugClose: Close ends all sessions, whatever they do.
 func TestDebugClose(t *testing.T) {
 	for _, mode := range []string{"YES", "SYNC"} {

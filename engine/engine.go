@@ -22,6 +22,7 @@ type Engine struct {
 	changed   *sync.Cond
 	closing   atomic.Bool // Close was called: a running script must end
 	debuggers sync.WaitGroup
+	forks     atomic.Int32 // of its debuggers
 	core      core
 }
 
@@ -106,7 +107,7 @@ type core struct {
 	busy     bool // it has run for too long: other clients get BUSY
 
 	debugger  *luabridge.Debugger // of the script under way, nil for most
-	debugging bool                // a debugger has the turn, though it may be away
+	debugging *debugSession       // has the turn, though it may be away
 
 	stallEnd          *deadline
 	stallOver         []func() // what happens when the stall ends
@@ -191,7 +192,7 @@ func (e *Engine) lockForTurn(conn *resp.Conn) {
 		conn.Waits()
 	}
 	for e.mustWait() {
-		if conn != nil && e.core.debugging {
+		if conn != nil && e.core.debugging != nil {
 			conn.TakesLong() // or nobody would read what the debugger's user sends
 		}
 		e.changed.Wait()
@@ -203,7 +204,7 @@ func (e *Engine) lockForTurn(conn *resp.Conn) {
 // debugger's session: its connection would keep the loop.
 func (e *Engine) lockForClient() {
 	e.mu.Lock()
-	for e.mustWait() && !e.core.debugging {
+	for e.mustWait() && e.core.debugging == nil {
 		e.changed.Wait()
 	}
 	e.begin()

@@ -117,6 +117,8 @@ func (co *core) pollScript() (stop bool, reason string) {
 	switch {
 	case co.closing():
 		return true, closedText
+	case co.debugger != nil && co.debugging.stuck(co.debugger.Evaluates()):
+		return true, "it ran for too long, and the debugger could not stop it"
 	case run.killed:
 		return true, killedText
 	}

@@ -64,6 +64,12 @@ const (
 	debugInput = 64 << 20 // bytes that may wait for it
 )
 
+// maxForks bounds the copies of a server that there are at the same time: nothing else does,
+// since their clients do not count.
+const maxForks = 1000
+
+var errTooManyForks = resp.Err("ERR Fork() failed: can't run EVAL in debugging mode: Resource temporarily unavailable")
+
 var errDebugInExec = resp.Err("ERR a script in a transaction can't be debugged")
 
 // debugEval runs an EVAL of a client that debugs.
@@ -80,6 +86,9 @@ func (s *Session) startDebugging(spec *Spec, args []string) resp.Value {
 	co := s.core
 	client := s
 	if s.debugs == debugForked {
+		if co.engine.forks.Load() >= maxForks {
+			return errTooManyForks
+		}
 		child, err := co.fork()
 		if err != nil {
 			return resp.Err("ERR Fork() failed: can't run EVAL in debugging mode: " + err.Error())
@@ -91,9 +100,10 @@ func (s *Session) startDebugging(spec *Spec, args []string) resp.Value {
 	co.holdOn()
 	s.debug = d
 	if client == s {
-		co.away, co.debugging = true, true // until the session's goroutine has the turn
+		co.away, co.debugging = true, d // until the session's goroutine has the turn
 	} else {
 		s.drop()
+		co.engine.forks.Add(1)
 	}
 	co.engine.debuggers.Add(1)
 	go d.run(co.engine)
@@ -112,7 +122,10 @@ func (co *core) fork() (*Engine, error) {
 	child := &e.core
 	*child.set, child.limits, *child.dice = *co.set, co.limits, *co.dice
 	child.set.tuned = maps.Clone(co.set.tuned)
-	child.allowAllInScripts = co.allowAllInScripts
+	child.allowAllInScripts, child.outOfMemory = co.allowAllInScripts, co.outOfMemory
+	if co.enoughReplicas() {
+		child.set.minReplicas = 0 // it has none
+	}
 	snap := co.snapshot()
 	for i := range child.dbs {
 		child.dbs[i] = snap.install(i, &child.limits)
@@ -123,7 +136,7 @@ func (co *core) fork() (*Engine, error) {
 // adopt makes a client like one of another engine.
 func (co *core) adopt(s *Session) *Session {
 	t := co.newSession(nil)
-	t.db, t.proto, t.user, t.authed, t.name, t.noTouch = s.db, s.proto, s.user.clone(), s.authed, s.name, s.noTouch
+	t.db, t.proto, t.slot, t.user, t.authed, t.name, t.noTouch = s.db, s.proto, s.slot, s.user.clone(), s.authed, s.name, s.noTouch
 	return t
 }
 
@@ -141,6 +154,7 @@ func (d *debugSession) run(origin *Engine) {
 		}
 		if e != origin {
 			e.Close()
+			origin.forks.Add(-1)
 		}
 		d.emit(nil, true)
 	}()
@@ -154,9 +168,9 @@ func (d *debugSession) turn() {
 	co.away = false
 	co.engine.begin()
 	debugger := luabridge.NewDebugger(d.args[1], d)
-	co.debugger = debugger
+	co.debugger, co.debugging = debugger, d
 	defer func() {
-		co.debugger, co.debugging = nil, false
+		co.debugger, co.debugging = nil, nil
 		co.engine.changed.Broadcast()
 		co.engine.unlock()
 	}()
@@ -205,12 +219,21 @@ func (d *debugSession) wait() []byte {
 }
 
 // Overdue reports whether the script has run for longer than busy-reply-threshold.
-func (d *debugSession) Overdue() bool {
-	limit := d.client.core.set.busyThreshold()
-	if limit <= 0 {
-		limit = 5 * time.Second
+func (d *debugSession) Overdue() bool { return d.since.elapsed() >= d.patience() }
+
+func (d *debugSession) patience() time.Duration {
+	if limit := d.client.core.set.busyThreshold(); limit > 0 {
+		return limit
 	}
-	return d.since.elapsed() >= limit
+	return 5 * time.Second
+}
+
+// stuck reports whether the debugger can't stop the script itself, after twice the time: it
+// runs code of the user's, in which nothing stops, or nobody is there to be told.
+func (d *debugSession) stuck(evaluates bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return (evaluates || d.gone) && d.since.elapsed() >= 2*d.patience()
 }
 
 // Refused reports whether the script's last command was refused.

@@ -76,6 +76,9 @@ func (d *Debugger) End() {
 	d.send()
 }
 
+// Evaluates reports whether code of the user's own is running.
+func (d *Debugger) Evaluates() bool { return d.evals }
+
 func (d *Debugger) show(line string) { d.shown = append(d.shown, line) }
 
 // showCut shows a line up to the length that the user has chosen.

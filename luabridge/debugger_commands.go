@@ -333,6 +333,10 @@ func (at *stop) run(fn *lua.LFunction) (value lua.LValue, failed bool) {
 		L.Pop(1)
 		return value, false
 	}
+	if w := &v.in.watch; w.tripped {
+		w.tripped = false // what the user ran is over; the script may go on
+		return lua.LString("ERR " + w.reason), true
+	}
 	return errorValue(err), true
 }
 
