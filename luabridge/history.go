@@ -77,10 +77,11 @@ func (h *history) findElements(t *lua.LTable) (found bool) {
 }
 
 // noteElement notes that t[n] of a table without metatable is about to change. If the table
-// has fields their order depends on when that happens to its elements.
+// has fields their order depends on when that happens to its elements, and if t[n] is none
+// that follows the others that of the elements does.
 func noteElement(t *lua.LTable, n int) {
 	fields := countFields(t)
-	if fields == 0 && followed(t) == nil || !layout.ok {
+	if fields == 0 && followed(t) == nil && n <= t.MaxN()+1 || !layout.ok {
 		return
 	}
 	past := pastOf(t)

@@ -9,22 +9,22 @@ import (
 
 // Hidden globals: Go functions that the rewritten program calls. No script can spell these names.
 const (
-	helperConcat   = "\x00cat"    // operands of a chain of ".."
-	helperMod      = "\x00mod"    // a % b
-	helperPow      = "\x00pow"    // a ^ b
-	helperFirst    = "\x00first"  // notes that t[1] is about to be set
-	helperMul      = "\x00mul"    // a * b
-	helperDiv      = "\x00div"    // a / b
-	helperLen      = "\x00len"    // #a, in scripts that could be deceived by a metamethod
-	helperAppend   = "\x00append" // a[#a + 1] = b, in scripts that see the order of fields
-	helperFields   = "\x00fields" // {a = f(), b = 2}
-	helperErase    = "\x00erase"  // a[b] = nil
-	helperFor      = "\x00for"    // bounds of a numeric for: returns them as numbers
-	helperLimit    = "\x00limit"  // the upper bound alone
-	helperReadonly = "\x00ro"     // an assignment to a read-only table: raises
-	helperTable    = "\x00table"  // a constructor cut into pieces
-	helperSpread   = "\x00spread" // a long list: returns its elements
-	helperSized    = "\x00sized"  // a constructor with fields: notes how many, which decides the order of pairs
+	helperConcat   = "\x00cat"     // operands of a chain of ".."
+	helperMod      = "\x00mod"     // a % b
+	helperPow      = "\x00pow"     // a ^ b
+	helperElement  = "\x00element" // notes that t[k] is about to be set, in scripts that see the order of fields
+	helperMul      = "\x00mul"     // a * b
+	helperDiv      = "\x00div"     // a / b
+	helperLen      = "\x00len"     // #a, in scripts that could be deceived by a metamethod
+	helperAppend   = "\x00append"  // a[#a + 1] = b, in scripts that see the order of fields
+	helperFields   = "\x00fields"  // {a = f(), b = 2}
+	helperErase    = "\x00erase"   // a[b] = nil
+	helperFor      = "\x00for"     // bounds of a numeric for: returns them as numbers
+	helperLimit    = "\x00limit"   // the upper bound alone
+	helperReadonly = "\x00ro"      // an assignment to a read-only table: raises
+	helperTable    = "\x00table"   // a constructor cut into pieces
+	helperSpread   = "\x00spread"  // a long list: returns its elements
+	helperSized    = "\x00sized"   // a constructor with fields: notes how many, which decides the order of pairs
 )
 
 const (

@@ -20,7 +20,7 @@ var frontHelpers = []frontHelper{
 	{helperConcat, luaConcat},
 	{helperMod, luaMod},
 	{helperPow, luaPow},
-	{helperFirst, luaFirst},
+	{helperElement, luaElement},
 	{helperMul, luaMul},
 	{helperDiv, luaDiv},
 	{helperLen, luaLen},
@@ -224,10 +224,11 @@ func luaAppend(L *lua.LState) int {
 	return 0
 }
 
-// luaFirst comes before "t[1] = value".
-func luaFirst(L *lua.LState) int {
-	if t, ok := L.Get(1).(*lua.LTable); ok && t.Metatable.Type() != lua.LTTable {
-		noteElement(t, 1)
+// luaElement comes before "t[k] = value".
+func luaElement(L *lua.LState) int {
+	n := arrayIndex(L.Get(2))
+	if t, ok := L.Get(1).(*lua.LTable); ok && n > 0 && n < lua.MaxArrayIndex && t.Metatable.Type() != lua.LTTable {
+		noteElement(t, n)
 	}
 	return 0
 }
@@ -262,10 +263,10 @@ func erase(t *lua.LTable, key lua.LValue) {
 		t.RawSet(key, lua.LNil)
 		return
 	}
+	noteElement(t, i) // it gets a place even if it is not there
 	if t.RawGetInt(i) == lua.LNil {
 		return
 	}
-	noteElement(t, i)
 	t.RawSetInt(i, lua.LNil)
 	last := t.Len()
 	if last > i {

@@ -88,25 +88,48 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
-	if r.ordered && !late && isOne(access.Key) && r.local(access.Object) != nil {
-		note := r.call(helperFirst, access.Line(), access.Object)
-		note.AdjustRet = false
-		return block(s.Line(), s.LastLine(), at(&ast.FuncCallStmt{Expr: note}, s.Line(), s.Line()), s)
-	}
-	if !late {
-		return s
-	}
 	var stmts []ast.Stmt
 	line := access.Line()
-	if r.local(access.Object) == nil {
-		temp := hidden("object", 1)
-		stmts = append(stmts, localStmt(line, temp, access.Object))
-		access.Object = name(temp, line)
+	if late {
+		if r.local(access.Object) == nil {
+			temp := hidden("object", 1)
+			stmts = append(stmts, localStmt(line, temp, access.Object))
+			access.Object = name(temp, line)
+		}
+		temp := hidden("value", 1)
+		stmts = append(stmts, localStmt(line, temp, s.Rhs[0]))
+		s.Rhs[0] = name(temp, line)
 	}
-	temp := hidden("value", 1)
-	stmts = append(stmts, localStmt(line, temp, s.Rhs[0]))
-	s.Rhs[0] = name(temp, line)
+	if stmts = append(stmts, r.noteElement(access, late)...); len(stmts) == 0 {
+		return s
+	}
 	return block(s.Line(), s.LastLine(), append(stmts, s)...)
+}
+
+// noteElement are the statements that note an element which is about to be set, if the
+// script sees the order of keys. The table must be in a variable, or in a temporary one.
+func (r *rewriter) noteElement(access *ast.AttrGetExpr, inTemp bool) (stmts []ast.Stmt) {
+	id, ok := access.Object.(*ast.IdentExpr)
+	if !r.ordered || !ok || !inTemp && r.lookup(id.Value) == nil {
+		return nil
+	}
+	line := access.Line()
+	switch key := access.Key.(type) {
+	case *ast.StringExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr:
+		return nil
+	case *ast.NumberExpr:
+	case *ast.IdentExpr:
+		if r.lookup(key.Value) == nil {
+			return nil
+		}
+	default:
+		temp := hidden("key", 1)
+		stmts = append(stmts, localStmt(line, temp, key))
+		access.Key = name(temp, line)
+	}
+	note := r.call(helperElement, line, access.Object, access.Key)
+	note.AdjustRet = false
+	return append(stmts, at(&ast.FuncCallStmt{Expr: note}, line, line))
 }
 
 // sparse reports whether assigning to a key may leave holes before it: unless it is
@@ -193,7 +216,8 @@ func (r *rewriter) assignOrErase(s *ast.AssignStmt, access *ast.AttrGetExpr) ast
 	erase := r.erase(access)
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = value
-	choice := at(&ast.IfStmt{Condition: isNil, Then: []ast.Stmt{erase}, Else: []ast.Stmt{s}}, line, s.LastLine())
+	set := append(r.noteElement(access, false), s)
+	choice := at(&ast.IfStmt{Condition: isNil, Then: []ast.Stmt{erase}, Else: set}, line, s.LastLine())
 	return block(line, s.LastLine(), append(stmts, choice)...)
 }
 
