@@ -189,14 +189,10 @@ func (v *vm) setRaw(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	if key == lua.LNil {
 		v.runError(L, "table index is nil")
 	}
-	if value == lua.LNil && t.Metatable.Type() != lua.LTTable {
-		erase(t, key)
-		return
-	}
-	if i := arrayIndex(key); i > 0 {
+	if i := arrayIndex(key); i > 0 && value != lua.LNil {
 		v.fillUp(t, i)
 	}
-	t.RawSet(key, value)
+	setNoted(t, key, value)
 }
 
 // fillUp accounts for the elements that t gets with its element i: all that are missing

@@ -275,7 +275,7 @@ func (u *unpacker) marked(c byte, slots int) lua.LValue {
 func (u *unpacker) array(n, slots int) lua.LValue {
 	t := u.L.CreateTable(min(n, len(u.in)), 0)
 	for i := 1; i <= n; i++ {
-		t.RawSetInt(i, u.value(slots+2))
+		setNoted(t, number(int64(i)), u.value(slots+2))
 	}
 	return t
 }

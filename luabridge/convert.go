@@ -94,7 +94,11 @@ func (v *vm) fromElems(elems []resp.Value) lua.LValue {
 	v.step(len(elems))
 	t := v.L.CreateTable(len(elems), 0)
 	for i := range elems {
-		t.RawSetInt(i+1, v.fromReply(&elems[i]))
+		if value := v.fromReply(&elems[i]); value == lua.LNil || followed(t) != nil {
+			setNoted(t, number(int64(i+1)), value)
+		} else {
+			t.RawSetInt(i+1, value)
+		}
 	}
 	return t
 }
@@ -119,7 +123,7 @@ func (v *vm) fromMap(elems []resp.Value) lua.LValue {
 	t := v.L.CreateTable(0, len(elems)/2)
 	for i := 0; i+1 < len(elems); i += 2 {
 		if key := v.fromReply(&elems[i]); key != lua.LNil {
-			t.RawSet(key, v.fromReply(&elems[i+1]))
+			setNoted(t, key, v.fromReply(&elems[i+1]))
 		}
 	}
 	return v.record("map", t)
@@ -133,7 +137,7 @@ func (v *vm) fromSet(elems []resp.Value) lua.LValue {
 	t := v.L.CreateTable(0, len(elems))
 	for i := range elems {
 		if key := v.fromReply(&elems[i]); key != lua.LNil {
-			t.RawSet(key, lua.LTrue)
+			setNoted(t, key, lua.LTrue)
 		}
 	}
 	return v.record("set", t)

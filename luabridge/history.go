@@ -9,8 +9,6 @@ type history struct {
 	fields int       // how many of the table's keys are in the model
 	array  int       // how long the table's array was then
 	before int       // how many keys were forgotten since they are in the model
-	holes  int       // how often an element before the last one was set to nil
-	dense  int       // so many elements are in the array part
 }
 
 // pastOf is the history of a table without metatable.
@@ -34,7 +32,10 @@ func followed(t *lua.LTable) *history {
 // keep makes a model of t as it is now the one that follows it.
 func (h *history) keep(t *lua.LTable, model *keyTable) {
 	if model == nil {
-		model = newKeyTable(t.MaxN(), 0)
+		n, hint := t.MaxN(), sizeHintOf(t)
+		if model = newKeyTable(n, 0); n <= hint.array {
+			model.array = hint.array
+		}
 	}
 	model.t = t
 	h.model, h.fields, h.array = model, len(*tableKeys(t)), t.MaxN()
@@ -96,6 +97,19 @@ func noteElement(t *lua.LTable, n int) {
 	}
 }
 
+// setNoted is "t[key] = value" without metamethods, and notes it. The key is neither nil nor NaN.
+func setNoted(t *lua.LTable, key, value lua.LValue) {
+	switch i := arrayIndex(key); {
+	case t.Metatable.Type() == lua.LTTable:
+	case value == lua.LNil:
+		erase(t, key)
+		return
+	case i > 0 && i < lua.MaxArrayIndex:
+		noteElement(t, i)
+	}
+	t.RawSet(key, value)
+}
+
 // noteRemoval notes that a field of a table without metatable is about to be removed.
 func noteRemoval(t *lua.LTable, key lua.LValue) {
 	if !layout.ok {
@@ -105,10 +119,4 @@ func noteRemoval(t *lua.LTable, key lua.LValue) {
 	past.catchUp(t)
 	past.model.remove(key)
 	delete(*keyPlaces(t), key) // so that it is noted when it is set again
-}
-
-// noteHole notes that an element of a table without metatable, not its last one, was removed.
-// Lua's array part stays as it is then.
-func noteHole(t *lua.LTable) {
-	pastOf(t).holes++
 }

@@ -351,7 +351,7 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 	if hint.late > 0 || hint.apart {
 		start = 0
 	}
-	if last <= hint.array || hint.past != nil && hint.past.holes > 0 && !hint.apart && hint.late == 0 && hint.dense(t, last) {
+	if last <= hint.array {
 		start = last // a constructor may have holes
 	}
 	model = newKeyTable(start, hint.hash)
@@ -380,23 +380,14 @@ func modelOf(t *lua.LTable) (model *keyTable, array int) {
 	return model, min(last, model.array)
 }
 
-// dense reports whether more than half of t[1..n] is set, or was before holes of it were
-// removed, so that Lua keeps it in the array part.
-func (h sizeHint) dense(t *lua.LTable, n int) bool {
+// dense reports whether more than half of t[1..n] is set, so that Lua keeps it in the array
+// part.
+func dense(t *lua.LTable, n int) bool {
 	used, half := 0, 1<<bits.Len(uint(n-1))/2
-	if h.past != nil {
-		if n <= h.past.dense {
-			return true
-		}
-		used = h.past.holes
-	}
 	for i := n; i > 0 && used <= half && used+i > half; i-- {
 		if t.RawGetInt(i) != lua.LNil {
 			used++
 		}
-	}
-	if used > half && h.past != nil {
-		h.past.dense = n
 	}
 	return used > half
 }
@@ -416,10 +407,10 @@ func border(t *lua.LTable) int {
 	case hint.array > 0 && t.RawGetInt(hint.array) != lua.LNil: // the rest is in the hash part
 		return hashBorder(t, hint.array)
 	}
-	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !hint.dense(t, n) {
+	if (n > 2 || hint.sized && n == 2) && t.RawGetInt(1) == lua.LNil && size != hint.array && !dense(t, n) {
 		return 0
 	}
-	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !hint.dense(t, n)
+	alone := n > 2 && size != hint.array && t.RawGetInt(n-1) == lua.LNil && !dense(t, n)
 	if n == 0 || n == size && !alone {
 		return n
 	}

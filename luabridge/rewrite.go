@@ -61,7 +61,7 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
 	r.ordered = r.watched || seesOrder(src)
-	r.ownLen = r.ownLen || strings.Contains(src, "__len") || strings.Contains(src, "table.remove")
+	r.ownLen = r.ownLen || makesHoles(src)
 	r.states = []localState{{}}
 	tree := r.wrap(r.chunk(chunk))
 	if r.holes && !r.ownLen && seesLength(src) {
@@ -74,6 +74,17 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 // seesOrder reports whether a script may look at the order of a table's fields.
 func seesOrder(src string) bool {
 	for _, word := range []string{"pairs", "next", "encode", "pack", "foreach", "map", "set=", "set ="} {
+		if strings.Contains(src, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// makesHoles reports whether a script may get lists with holes otherwise than by assignments,
+// or metatables that deceive the machine's "#".
+func makesHoles(src string) bool {
+	for _, word := range []string{"__len", "table.remove", "rawset", "cmsgpack"} {
 		if strings.Contains(src, word) {
 			return true
 		}

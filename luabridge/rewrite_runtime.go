@@ -267,12 +267,11 @@ func erase(t *lua.LTable, key lua.LValue) {
 	if t.RawGetInt(i) == lua.LNil {
 		return
 	}
-	t.RawSetInt(i, lua.LNil)
-	last := t.Len()
-	if last > i {
-		noteHole(t)
+	if layout.ok { // Lua's array part stays as it is; what comes to it from now on is followed
+		pastOf(t).catchUp(t)
 	}
-	for ; last < i; last++ { // it was the last: the array ends before it now
+	t.RawSetInt(i, lua.LNil)
+	for last := t.Len(); last < i; last++ { // it was the last: the array ends before it now
 		t.Remove(-1)
 	}
 }

@@ -107,29 +107,27 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 }
 
 // noteElement are the statements that note an element which is about to be set, if the
-// script sees the order of keys. The table must be in a variable, or in a temporary one.
-func (r *rewriter) noteElement(access *ast.AttrGetExpr, inTemp bool) (stmts []ast.Stmt) {
+// script sees the order of keys or where lists with holes end. The table must be in a
+// variable; with kept it may be a temporary one, and the key is in one too or constant.
+func (r *rewriter) noteElement(access *ast.AttrGetExpr, kept bool) (stmts []ast.Stmt) {
 	id, ok := access.Object.(*ast.IdentExpr)
-	if !r.ordered || !ok || !inTemp && r.lookup(id.Value) == nil {
+	if !r.ordered && !r.ownLen || !ok || !kept && r.lookup(id.Value) == nil {
 		return nil
 	}
-	line := access.Line()
 	switch key := access.Key.(type) {
 	case *ast.StringExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr:
 		return nil
 	case *ast.NumberExpr:
 	case *ast.IdentExpr:
-		if r.lookup(key.Value) == nil {
+		if !kept && r.lookup(key.Value) == nil {
 			return nil
 		}
 	default:
 		temp := hidden("key", 1)
-		stmts = append(stmts, localStmt(line, temp, key))
-		access.Key = name(temp, line)
+		stmts = append(stmts, localStmt(access.Line(), temp, key))
+		access.Key = name(temp, access.Line())
 	}
-	note := r.call(helperElement, line, access.Object, access.Key)
-	note.AdjustRet = false
-	return append(stmts, at(&ast.FuncCallStmt{Expr: note}, line, line))
+	return append(stmts, r.callNote(helperElement, access))
 }
 
 // sparse reports whether assigning to a key may leave holes before it: unless it is
@@ -183,10 +181,9 @@ func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
 	_, last := access.Key.(*ast.UnaryLenOpExpr)
 	_, named := access.Key.(*ast.StringExpr)
 	r.holes = r.holes || !last && !named
-	object, key := r.expr(access.Object), r.expr(access.Key)
-	call := r.call(helperErase, access.Line(), r.single([]ast.Expr{object, key})...)
-	call.AdjustRet = false
-	return at(&ast.FuncCallStmt{Expr: call}, access.Line(), access.Line())
+	erased := *access
+	erased.Object, erased.Key = r.expr(access.Object), r.expr(access.Key)
+	return r.callNote(helperErase, &erased)
 }
 
 // erasable reports whether "object[key] = value" may be an erasure, and is made of names that
@@ -266,6 +263,7 @@ func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	}
 	for i, target := range s.Lhs {
 		if a, ok := target.(*ast.AttrGetExpr); ok && !r.library(a.Object) {
+			r.holes = r.holes || r.sparse(a.Key)
 			a.Object = keep("object", i, a.Object, s.Lhs[i+1:])
 			a.Key = keep("key", i, a.Key, s.Lhs[i+1:])
 		}
@@ -277,9 +275,29 @@ func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	values.Exprs = hideFromItself(values.Names, values.Exprs)
 	stmts = append(stmts, values)
 	for i := len(s.Lhs) - 1; i >= 0; i-- {
-		stmts = append(stmts, r.store(s.Lhs[i], name(hidden("value", i), line), line))
+		value := name(hidden("value", i), line)
+		store := r.store(s.Lhs[i], value, line)
+		if a, ok := s.Lhs[i].(*ast.AttrGetExpr); ok && (r.ordered || r.ownLen) && !r.library(a.Object) {
+			store = r.noted(a, value, store)
+		}
+		stmts = append(stmts, store)
 	}
 	return block(s.Line(), s.LastLine(), stmts...)
+}
+
+// noted is a store that is noted, of a value in a variable. The target's parts are in variables too, or constant.
+func (r *rewriter) noted(access *ast.AttrGetExpr, value ast.Expr, store ast.Stmt) ast.Stmt {
+	line := access.Line()
+	isNil := at(&ast.RelationalOpExpr{Operator: "==", Lhs: value, Rhs: at(&ast.NilExpr{}, line, line)}, line, line)
+	set := append(r.noteElement(access, true), store)
+	return at(&ast.IfStmt{Condition: isNil, Then: []ast.Stmt{r.callNote(helperErase, access)}, Else: set}, line, line)
+}
+
+// callNote calls a helper with a target's table and key, whose parts are rewritten already.
+func (r *rewriter) callNote(helper string, access *ast.AttrGetExpr) ast.Stmt {
+	call := r.call(helper, access.Line(), r.single([]ast.Expr{access.Object, access.Key})...)
+	call.AdjustRet = false
+	return at(&ast.FuncCallStmt{Expr: call}, access.Line(), access.Line())
 }
 
 // assigns reports whether one of targets is the local variable v.

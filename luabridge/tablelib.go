@@ -122,6 +122,9 @@ func (v *vm) tabInsert(L *lua.LState) int {
 		}
 		end = max(end, pos)
 		v.step(end - pos)
+		if pos < end && t.Metatable.Type() != lua.LTTable {
+			noteElement(t, end)
+		}
 		if pos >= 1 && end == t.Len()+1 && pos < end {
 			t.Insert(pos, L.Get(3))
 			return 0
