@@ -123,13 +123,13 @@ func objectName(proto *lua.FunctionProto, pc, reg int) (kind, name string) {
 			return objectName(proto, set, argB(inst))
 		}
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
-		return "field", operandName(proto, argC(inst))
+		return "field", operandName(proto, set, argC(inst))
 	case lua.OP_GETUPVAL:
 		if b := argB(inst); b < len(proto.DbgUpvalues) {
 			return publicName("upvalue", proto.DbgUpvalues[b])
 		}
 	case lua.OP_SELF:
-		return "method", operandName(proto, argC(inst))
+		return "method", operandName(proto, set, argC(inst))
 	}
 	return "", ""
 }
@@ -232,11 +232,17 @@ func constantName(proto *lua.FunctionProto, i int) string {
 	return "?"
 }
 
-// operandName is the name in a register-or-constant operand, "?" unless it is
-// a constant string.
-func operandName(proto *lua.FunctionProto, operand int) string {
-	if operand&constantBit == 0 {
-		return "?"
+// operandName is the name in a register-or-constant operand of the instruction at pc, "?"
+// unless it is a constant string. The compiler may load that into a register just before.
+func operandName(proto *lua.FunctionProto, pc, operand int) string {
+	if operand&constantBit != 0 {
+		return constantName(proto, operand&^constantBit)
 	}
-	return constantName(proto, operand&^constantBit)
+	if pc > 0 {
+		inst := proto.Code[pc-1]
+		if _, variable := localName(proto, operand+1, pc); !variable && opcode(inst) == lua.OP_LOADK && argA(inst) == operand {
+			return constantName(proto, argBx(inst))
+		}
+	}
+	return "?"
 }
