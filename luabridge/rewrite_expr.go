@@ -328,7 +328,7 @@ func (r *rewriter) keysOf(e *ast.TableExpr) (keys []ast.Expr, matter bool) {
 			}
 			matter = true
 		case *ast.IdentExpr:
-			if r.local(key) == nil { // else it can be read twice
+			if r.lookup(key.Value) == nil { // else it can be read twice
 				return nil, false
 			}
 			matter = true

@@ -84,6 +84,9 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	if r.ordered && r.erasable(access, s.Rhs[0]) {
 		return r.assignOrErase(s, access)
 	}
+	if (r.ordered || r.ownLen) && r.local(access.Object) != nil && computed(access.Key) && mayBeNil(s.Rhs[0]) {
+		return r.assignMany(s) // which erases what is nil
+	}
 	r.holes = r.holes || r.sparse(access.Key)
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
@@ -128,6 +131,13 @@ func (r *rewriter) noteElement(access *ast.AttrGetExpr, kept bool) (stmts []ast.
 		access.Key = name(temp, access.Line())
 	}
 	return append(stmts, r.callNote(helperElement, access))
+}
+
+// computed reports whether a key is neither a constant nor a variable.
+func computed(key ast.Expr) bool {
+	_, variable := key.(*ast.IdentExpr)
+	_, fixed := constant(key)
+	return !variable && !fixed
 }
 
 // sparse reports whether assigning to a key may leave holes before it: unless it is

@@ -125,7 +125,7 @@ func (v *vm) tabInsert(L *lua.LState) int {
 		if pos < end && t.Metatable.Type() != lua.LTTable {
 			noteElement(t, end)
 		}
-		if pos >= 1 && end == t.Len()+1 && pos < end {
+		if pos >= 1 && end == t.Len()+1 && pos < end && followed(t) == nil {
 			t.Insert(pos, L.Get(3))
 			return 0
 		}
@@ -136,15 +136,12 @@ func (v *vm) tabInsert(L *lua.LState) int {
 		v.errorf(L, "wrong number of arguments to 'insert'")
 	}
 	v.checkWritable(L, 1)
-	if t.Metatable.Type() != lua.LTTable {
-		noteElement(t, pos)
-	}
 	v.fillUp(t, pos)
 	setInt(t, pos, L.Get(-1))
 	return 0
 }
 
-// getInt and setInt read and write t[i] for any i.
+// getInt and setInt read and write t[i] for any i, and note what is written.
 func getInt(t *lua.LTable, i int) lua.LValue {
 	if i >= 1 && i < lua.MaxArrayIndex {
 		return t.RawGetInt(i)
@@ -152,7 +149,7 @@ func getInt(t *lua.LTable, i int) lua.LValue {
 	return t.RawGetH(lua.LNumber(i))
 }
 
-func setInt(t *lua.LTable, i int, value lua.LValue) { t.RawSetInt(i, value) }
+func setInt(t *lua.LTable, i int, value lua.LValue) { setNoted(t, number(int64(i)), value) }
 
 func (v *vm) tabRemove(L *lua.LState) int {
 	t := v.checkTable(L, 1)
@@ -167,7 +164,7 @@ func (v *vm) tabRemove(L *lua.LState) int {
 	if t.Metatable.Type() != lua.LTTable {
 		noteElement(t, end)
 	}
-	if end < lua.MaxArrayIndex && t.MaxN() == end {
+	if end < lua.MaxArrayIndex && t.MaxN() == end && (pos == end || followed(t) == nil) {
 		t.Remove(pos)
 	} else {
 		for i := pos; i < end; i++ {
