@@ -65,12 +65,9 @@
 //
 // Seen by the random programs of program_test.go, each in less than 3 of 1,000:
 //
-//   - The order of fields may differ after setmetatable, when fields are set while pairs
-//     runs, when an array was filled from its end, when some of several values that are
-//     assigned at once are nil, when a constructor sets a field twice, or when elements are
-//     set by index in turn with other fields.
-//   - #t of a table with holes may be another of its borders when the array was
-//     filled from its end or from sparse keys.
+//   - The order of fields, and where a list with holes ends, may differ after
+//     setmetatable, when fields are set while pairs runs, and when a constructor sets a
+//     field twice, or has computed keys of which some are numbers or nil.
 //   - Negative zero is kept by unary minus, *, /, % and ^, but becomes zero in
 //     sums, and in products of a positive constant with a variable. Division by it shows
 //     in the sign of infinity.

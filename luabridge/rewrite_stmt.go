@@ -84,8 +84,8 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	if r.ordered && r.erasable(access, s.Rhs[0]) {
 		return r.assignOrErase(s, access)
 	}
-	if (r.ordered || r.ownLen) && r.local(access.Object) != nil && computed(access.Key) && mayBeNil(s.Rhs[0]) {
-		return r.assignMany(s) // which erases what is nil
+	if (r.ordered || r.ownLen) && r.needsTemps(access, s.Rhs[0]) {
+		return r.assignMany(s)
 	}
 	r.holes = r.holes || r.sparse(access.Key)
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
@@ -93,12 +93,12 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	s.Rhs[0] = r.expr(s.Rhs[0])
 	var stmts []ast.Stmt
 	line := access.Line()
+	if folded(access.Object) || late && r.local(access.Object) == nil {
+		temp := hidden("object", 1)
+		stmts = append(stmts, localStmt(line, temp, access.Object))
+		access.Object = name(temp, line)
+	}
 	if late {
-		if r.local(access.Object) == nil {
-			temp := hidden("object", 1)
-			stmts = append(stmts, localStmt(line, temp, access.Object))
-			access.Object = name(temp, line)
-		}
 		temp := hidden("value", 1)
 		stmts = append(stmts, localStmt(line, temp, s.Rhs[0]))
 		s.Rhs[0] = name(temp, line)
@@ -133,7 +133,27 @@ func (r *rewriter) noteElement(access *ast.AttrGetExpr, kept bool) (stmts []ast.
 	return append(stmts, r.callNote(helperElement, access))
 }
 
-// computed reports whether a key is neither a constant nor a variable.
+// folded reports whether the compiler may take an object for a constant, and then that for a register.
+func folded(object ast.Expr) bool {
+	switch object.(type) {
+	case *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr:
+		return true
+	}
+	_, fixed := constant(object)
+	return fixed
+}
+
+// needsTemps reports whether "object[key] = value" can be noted only if its parts are kept in
+// variables: what is noted is an element, or the erasure of a field by a value of nil.
+func (r *rewriter) needsTemps(access *ast.AttrGetExpr, value ast.Expr) bool {
+	_, named := access.Key.(*ast.StringExpr)
+	if computed(access.Object) {
+		return !named || mayBeNil(value)
+	}
+	return r.local(access.Object) != nil && computed(access.Key) && mayBeNil(value)
+}
+
+// computed reports whether an expression is neither a constant nor a variable.
 func computed(key ast.Expr) bool {
 	_, variable := key.(*ast.IdentExpr)
 	_, fixed := constant(key)
@@ -261,7 +281,7 @@ func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	var stmts []ast.Stmt
 	line := r.stamped(s.LastLine())
 	keep := func(what string, i int, e ast.Expr, later []ast.Expr) ast.Expr {
-		if _, ok := constant(e); ok {
+		if _, ok := constant(e); ok && what == "key" {
 			return e
 		}
 		if v := r.local(e); v != nil && !r.assigns(later, v) {
