@@ -60,8 +60,8 @@ func (r *rewriter) program(src, name string, calls int, hoist hoisting) ([]ast.S
 	r.main = main
 	r.hoist = hoist > hoistNothing && canHoist(src, main)
 	r.all = hoist == hoistGlobals && !strings.Contains(src, "fenv")
-	r.ordered = r.watched || seesOrder(src)
 	r.ownLen = r.ownLen || makesHoles(src)
+	r.ordered = r.watched || r.ownLen || seesOrder(src)
 	r.states = []localState{{}}
 	tree := r.wrap(r.chunk(chunk))
 	if r.holes && !r.ownLen && seesLength(src) {
@@ -129,7 +129,7 @@ type rewriter struct {
 	hoist   bool
 	all     bool // hoist the script's own globals too, not only the helpers
 	watched bool // by the user of a debugger
-	ordered bool // the script, or who watches it, may see the order of fields
+	ordered bool // what is set in tables is followed: who sees the order of keys, or where lists with holes end, sees it
 	ownLen  bool // "#" must not be the machine's: a table may have holes, or a metatable that deceives it
 	holes   bool // a table may get holes
 	leaks   bool // KEYS or ARGV is used otherwise than to read an element or the length

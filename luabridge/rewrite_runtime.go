@@ -263,12 +263,12 @@ func erase(t *lua.LTable, key lua.LValue) {
 		t.RawSet(key, lua.LNil)
 		return
 	}
+	if layout.ok { // Lua's array part stays as it is; what comes to it from now on is followed
+		pastOf(t).catchUp(t)
+	}
 	noteElement(t, i) // it gets a place even if it is not there
 	if t.RawGetInt(i) == lua.LNil {
 		return
-	}
-	if layout.ok { // Lua's array part stays as it is; what comes to it from now on is followed
-		pastOf(t).catchUp(t)
 	}
 	t.RawSetInt(i, lua.LNil)
 	for last := t.Len(); last < i; last++ { // it was the last: the array ends before it now

@@ -84,10 +84,10 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	if r.ordered && r.erasable(access, s.Rhs[0]) {
 		return r.assignOrErase(s, access)
 	}
-	if (r.ordered || r.ownLen) && r.needsTemps(access, s.Rhs[0]) {
+	if r.ordered && r.needsTemps(access, s.Rhs[0]) {
 		return r.assignMany(s)
 	}
-	r.holes = r.holes || r.sparse(access.Key)
+	r.holes = r.holes || r.sparse(access, s.Rhs[0])
 	late := r.local(access.Key) != nil && mayCall(s.Rhs[0])
 	access.Object, access.Key = r.expr(access.Object), r.expr(access.Key)
 	s.Rhs[0] = r.expr(s.Rhs[0])
@@ -109,12 +109,12 @@ func (r *rewriter) assignField(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.S
 	return block(s.Line(), s.LastLine(), append(stmts, s)...)
 }
 
-// noteElement are the statements that note an element which is about to be set, if the
-// script sees the order of keys or where lists with holes end. The table must be in a
-// variable; with kept it may be a temporary one, and the key is in one too or constant.
+// noteElement are the statements that note an element which is about to be set. The table
+// must be in a variable; with kept it may be a temporary one, and the key is in one too or
+// constant.
 func (r *rewriter) noteElement(access *ast.AttrGetExpr, kept bool) (stmts []ast.Stmt) {
 	id, ok := access.Object.(*ast.IdentExpr)
-	if !r.ordered && !r.ownLen || !ok || !kept && r.lookup(id.Value) == nil {
+	if !r.ordered || !ok || !kept && r.lookup(id.Value) == nil {
 		return nil
 	}
 	switch key := access.Key.(type) {
@@ -160,22 +160,51 @@ func computed(key ast.Expr) bool {
 	return !variable && !fixed
 }
 
-// sparse reports whether assigning to a key may leave holes before it: unless it is
-// a name, the end of a list or a loop's counter.
-func (r *rewriter) sparse(key ast.Expr) bool {
+// sparse reports whether an assignment may leave holes in a list: unless it is to a name, to
+// the list's end, or of something to an element before that or by a loop's counter.
+func (r *rewriter) sparse(access *ast.AttrGetExpr, value ast.Expr) bool {
+	key, less, more := access.Key, false, false
+	if sum, ok := key.(*ast.ArithmeticOpExpr); ok {
+		key, less, more = sum.Lhs, sum.Operator == "-", sum.Operator == "+" && isOne(sum.Rhs)
+		if !less && !more {
+			return true
+		}
+	}
 	switch k := key.(type) {
 	case *ast.StringExpr:
 		return false
-	case *ast.ArithmeticOpExpr:
-		_, last := k.Lhs.(*ast.UnaryLenOpExpr)
-		return !last
 	case *ast.UnaryLenOpExpr:
-		return false
+		return !samePlace(k.Expr, access.Object) || less && mayBeNil(value)
 	case *ast.IdentExpr:
 		v := r.lookup(k.Value)
-		return v == nil || !v.counter
+		return v == nil || !v.counter || less || more || mayBeNil(value)
 	}
 	return true
+}
+
+// valueFor is the expression whose value the i-th target of an assignment gets, as far as that is known.
+func valueFor(s *ast.AssignStmt, i int) ast.Expr {
+	last := len(s.Rhs) - 1
+	if i < last || i == last && !multiple(s.Rhs[i]) {
+		return s.Rhs[i]
+	}
+	return &ast.NilExpr{}
+}
+
+// samePlace reports whether two expressions are the same variable, or field of one.
+func samePlace(a, b ast.Expr) bool {
+	switch a := a.(type) {
+	case *ast.IdentExpr:
+		b, ok := b.(*ast.IdentExpr)
+		return ok && a.Value == b.Value
+	case *ast.StringExpr:
+		b, ok := b.(*ast.StringExpr)
+		return ok && a.Value == b.Value
+	case *ast.AttrGetExpr:
+		b, ok := b.(*ast.AttrGetExpr)
+		return ok && samePlace(a.Object, b.Object) && samePlace(a.Key, b.Key)
+	}
+	return false
 }
 
 // appends reports whether an assignment is "t[#t + 1] = ..." for a variable t.
@@ -208,9 +237,9 @@ func (r *rewriter) append(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
 // full of nil, and walk over it for every "#"; and when a field was removed decides
 // the order of the others.
 func (r *rewriter) erase(access *ast.AttrGetExpr) ast.Stmt {
-	_, last := access.Key.(*ast.UnaryLenOpExpr)
+	size, ok := access.Key.(*ast.UnaryLenOpExpr)
 	_, named := access.Key.(*ast.StringExpr)
-	r.holes = r.holes || !last && !named
+	r.holes = r.holes || !(ok && samePlace(size.Expr, access.Object)) && !named
 	erased := *access
 	erased.Object, erased.Key = r.expr(access.Object), r.expr(access.Key)
 	return r.callNote(helperErase, &erased)
@@ -223,14 +252,13 @@ func (r *rewriter) erasable(access *ast.AttrGetExpr, value ast.Expr) bool {
 	if !ok || !mayBeNil(value) || r.lookup(object.Value) == nil || r.local(object) == nil && mayCall(value) {
 		return false
 	}
-	key := r.local(access.Key)
-	_, named := access.Key.(*ast.StringExpr)
-	return named || key != nil && !key.counter
+	_, fixed := constant(access.Key)
+	return fixed || r.local(access.Key) != nil
 }
 
 // assignOrErase rewrites "object[key] = value" where that may be an erasure.
 func (r *rewriter) assignOrErase(s *ast.AssignStmt, access *ast.AttrGetExpr) ast.Stmt {
-	r.holes = r.holes || r.sparse(access.Key)
+	r.holes = r.holes || r.sparse(access, s.Rhs[0])
 	line := s.Line()
 	var stmts []ast.Stmt
 	value := r.expr(s.Rhs[0])
@@ -293,7 +321,7 @@ func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	}
 	for i, target := range s.Lhs {
 		if a, ok := target.(*ast.AttrGetExpr); ok && !r.library(a.Object) {
-			r.holes = r.holes || r.sparse(a.Key)
+			r.holes = r.holes || r.sparse(a, valueFor(s, i))
 			a.Object = keep("object", i, a.Object, s.Lhs[i+1:])
 			a.Key = keep("key", i, a.Key, s.Lhs[i+1:])
 		}
@@ -307,7 +335,7 @@ func (r *rewriter) assignMany(s *ast.AssignStmt) ast.Stmt {
 	for i := len(s.Lhs) - 1; i >= 0; i-- {
 		value := name(hidden("value", i), line)
 		store := r.store(s.Lhs[i], value, line)
-		if a, ok := s.Lhs[i].(*ast.AttrGetExpr); ok && (r.ordered || r.ownLen) && !r.library(a.Object) {
+		if a, ok := s.Lhs[i].(*ast.AttrGetExpr); ok && r.ordered && !r.library(a.Object) {
 			store = r.noted(a, value, store)
 		}
 		stmts = append(stmts, store)

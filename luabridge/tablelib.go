@@ -2,6 +2,7 @@ package luabridge
 
 import (
 	lua "github.com/yuin/gopher-lua"
+	"slices"
 )
 
 func (v *vm) tableLibrary() *lua.LTable {
@@ -125,7 +126,7 @@ func (v *vm) tabInsert(L *lua.LState) int {
 		if pos < end && t.Metatable.Type() != lua.LTTable {
 			noteElement(t, end)
 		}
-		if pos >= 1 && end == t.Len()+1 && pos < end && followed(t) == nil {
+		if pos >= 1 && end == t.Len()+1 && pos < end && isFull(t, pos, end-1) {
 			t.Insert(pos, L.Get(3))
 			return 0
 		}
@@ -139,6 +140,12 @@ func (v *vm) tabInsert(L *lua.LState) int {
 	v.fillUp(t, pos)
 	setInt(t, pos, L.Get(-1))
 	return 0
+}
+
+// isFull reports whether the elements from one to another in the array are there, so that
+// they can be moved without a note.
+func isFull(t *lua.LTable, from, to int) bool {
+	return !layout.ok || !slices.Contains(tableElements(t)[from-1:to], lua.LNil)
 }
 
 // getInt and setInt read and write t[i] for any i, and note what is written.
@@ -161,10 +168,10 @@ func (v *vm) tabRemove(L *lua.LState) int {
 	v.checkWritable(L, 1)
 	v.step(end - pos)
 	value := t.RawGetInt(pos)
-	if t.Metatable.Type() != lua.LTTable {
-		noteElement(t, end)
+	if t.Metatable.Type() != lua.LTTable && layout.ok {
+		pastOf(t).catchUp(t) // as in erase
 	}
-	if end < lua.MaxArrayIndex && t.MaxN() == end && (pos == end || followed(t) == nil) {
+	if end < lua.MaxArrayIndex && t.MaxN() == end && isFull(t, pos, end) {
 		t.Remove(pos)
 	} else {
 		for i := pos; i < end; i++ {
