@@ -219,8 +219,7 @@ func luaAppend(L *lua.LState) int {
 		L.SetTable(t, number(int64(n)), value)
 		return 0
 	}
-	noteElement(t, n)
-	t.RawSetInt(n, value)
+	setNoted(t, number(int64(n)), value)
 	return 0
 }
 
