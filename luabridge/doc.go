@@ -63,7 +63,7 @@
 //
 // # Known differences from the server
 //
-// Seen by the random programs of program_test.go, each in less than 3 of 1,000:
+// Seen by the random programs of program_test.go, each in less than 1 of 1,000:
 //
 //   - The order of fields, and where a list with holes ends, may differ after
 //     setmetatable, when fields are set while pairs runs, and when a constructor sets a

@@ -79,7 +79,7 @@ func TestLivePrograms(t *testing.T) {
 	}
 	t.Logf("%d programs, differences of known classes: %v", count, known)
 	for class, n := range known {
-		if n > count*3/1000+10 {
+		if n > count/1000+5 {
 			t.Errorf("%s: %d of %d programs", class, n, count)
 		}
 	}
