@@ -96,7 +96,7 @@ func classOf(source, have, want string, explained func(source string, oldnew ...
 	case class != "":
 	case explained(source, "for k, v in pairs(", "for k, v in ipairs("):
 		class = "order of fields"
-	case explained(source, "(-1 * 0)", "0", "(0 * -1)", "0", "(0 / -1)", "0"): // something is divided by it
+	case explained(source, "(-1 * 0)", "0", "(0 * -1)", "0", "(0 / -1)", "0", "-1 * ", "1 * ", "= -n", "= n"): // something is divided by it
 		class = "negative zero"
 	case explained(source, lengths...):
 		class = "length of a table with holes"
