@@ -38,7 +38,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, mem: resp.NewListener(), done: make(chan struct{})}
+	s := &Server{cfg: cfg, mem: resp.NewListener(engine.WallTime{}), done: make(chan struct{})}
 	ec := cfg.engine()
 	ec.OnShutdown = func() { s.Close() }
 	if cfg.Cluster && cfg.TLS != nil {

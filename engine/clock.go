@@ -108,6 +108,16 @@ func startWatch() stopwatch { return stopwatch{time.Now()} }
 
 func (w stopwatch) elapsed() time.Duration { return time.Since(w.start) }
 
+// WallTime is real time for the deadlines of connections, whatever clock an engine has;
+// inside a testing/synctest bubble it is the bubble's.
+type WallTime struct{}
+
+// Until is the time until t.
+func (WallTime) Until(t time.Time) time.Duration { return time.Until(t) }
+
+// AfterFunc calls f, in a goroutine of its own, after d.
+func (WallTime) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
 // ioDeadline is when I/O that begins now must be through. It is real time: the other end
 // of a connection has no other.
 func ioDeadline(timeout time.Duration) time.Time { return time.Now().Add(timeout) }

@@ -30,7 +30,7 @@ type testServer struct {
 
 func serveTest(t testing.TB, e *Engine) *testServer {
 	t.Helper()
-	s := &testServer{t: t, wire: resp.NewServer(e), mem: resp.NewListener()}
+	s := &testServer{t: t, wire: resp.NewServer(e), mem: resp.NewListener(WallTime{})}
 	s.wire.OnPanic = func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }
 	go s.wire.Serve(s.mem)
 	t.Cleanup(func() { s.wire.Close() })

@@ -7,7 +7,7 @@ import (
 
 // fakeServer answers a client with fixed bytes and returns what it was sent.
 func fakeServer(t *testing.T, answer string) (c *Client, sent func() string) {
-	client, server := newPipe(memAddr(1), memAddr(2))
+	client, server := newPipe(memAddr(1), memAddr(2), wallTime{})
 	t.Cleanup(func() { server.Close() })
 	if _, err := io.WriteString(server, answer); err != nil {
 		t.Fatal(err)

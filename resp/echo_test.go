@@ -163,7 +163,7 @@ var transports = []transport{
 	{name: "tcp", listen: listenNet("tcp", "127.0.0.1:0")},
 	{name: "unix", listen: listenNet("unix", "")},
 	{name: "memory", listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {
-		ln := NewListener()
+		ln := NewListener(wallTime{})
 		return ln, ln.Dial
 	}},
 	{name: "wrapped", listen: func(t *testing.T) (net.Listener, func() (net.Conn, error)) {

@@ -185,7 +185,7 @@ func TestTurnThatWaits(t *testing.T) {
 // A turn may end the goroutine that it runs on, as a test does that fails in the log of its
 // server: others are served all the same, and the server can be closed.
 func TestTurnThatExits(t *testing.T) {
-	srv, ln := NewServer(newEcho()), NewListener()
+	srv, ln := NewServer(newEcho()), NewListener(wallTime{})
 	var serving sync.WaitGroup
 	serving.Go(func() { srv.Serve(ln) })
 	exits, err := ln.Dial()
@@ -212,7 +212,7 @@ func TestTurnThatExits(t *testing.T) {
 func TestCloseWhileConnectionsCome(t *testing.T) {
 	for range 200 {
 		srv := NewServer(newEcho())
-		ln := NewListener()
+		ln := NewListener(wallTime{})
 		var busy sync.WaitGroup
 		busy.Go(func() { srv.Serve(ln) })
 		for range 4 {

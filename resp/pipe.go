@@ -20,6 +20,7 @@ const keptPipe = 4 << 10
 // connections are buffered, so a long pipeline does not lock both sides. All
 // waiting is done on sync.Cond, which lets a synctest bubble's clock go on.
 type Listener struct {
+	timers  Timers
 	mu      sync.Mutex
 	arrived sync.Cond
 	backlog []net.Conn
@@ -29,9 +30,17 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// NewListener returns an open listener.
-func NewListener() *Listener {
-	ln := new(Listener)
+// Timers tell when the deadlines of connections pass.
+type Timers interface {
+	// Until is the time until t, negative once that has passed.
+	Until(t time.Time) time.Duration
+	// AfterFunc is time.AfterFunc.
+	AfterFunc(d time.Duration, f func()) *time.Timer
+}
+
+// NewListener returns an open listener, whose connections get their deadlines from timers.
+func NewListener(timers Timers) *Listener {
+	ln := &Listener{timers: timers}
 	ln.arrived.L = &ln.mu
 	return ln
 }
@@ -45,7 +54,7 @@ func (ln *Listener) Dial() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	// Ports as on the loopback, so that each client has its own address.
-	client, server := newPipe(memAddr(49152+ln.dialed%16384), ln.Addr())
+	client, server := newPipe(memAddr(49152+ln.dialed%16384), ln.Addr(), ln.timers)
 	ln.dialed++
 	ln.backlog = append(ln.backlog, server)
 	ln.arrived.Signal()
@@ -96,8 +105,8 @@ type memConn struct {
 
 var _ net.Conn = (*memConn)(nil)
 
-func newPipe(client, server net.Addr) (clientEnd, serverEnd *memConn) {
-	up, down := newDirection(), newDirection()
+func newPipe(client, server net.Addr, timers Timers) (clientEnd, serverEnd *memConn) {
+	up, down := newDirection(timers), newDirection(timers)
 	return &memConn{in: down, out: up, local: client, remote: server},
 		&memConn{in: up, out: down, local: server, remote: client}
 }
@@ -205,6 +214,7 @@ type direction struct {
 	writing bool // a Write is under way; others wait, so that they do not mix
 	ended   bool // the writer is done
 	gone    bool // the reader is
+	timers  Timers
 	readBy  deadline
 	writeBy deadline
 	reader  *Conn // posted when there is something to read; may be nil
@@ -219,8 +229,8 @@ type deadline struct {
 	rings time.Time   // when it does
 }
 
-func newDirection() *direction {
-	d := new(direction)
+func newDirection(timers Timers) *direction {
+	d := &direction{timers: timers}
 	d.changed.L = &d.mu
 	return d
 }
@@ -239,7 +249,7 @@ func (d *direction) waitInput() error {
 		switch {
 		case d.gone:
 			return net.ErrClosed
-		case d.readBy.passed():
+		case d.passed(&d.readBy):
 			return os.ErrDeadlineExceeded
 		case d.at < len(d.buf):
 			return nil
@@ -343,7 +353,7 @@ func (d *direction) writeError() error {
 		return net.ErrClosed
 	case d.gone:
 		return syscall.EPIPE
-	case d.writeBy.passed():
+	case d.passed(&d.writeBy):
 		return os.ErrDeadlineExceeded
 	}
 	return nil
@@ -385,9 +395,7 @@ func (d *direction) endReading() {
 	d.mu.Unlock()
 }
 
-// setDeadline sets one of d's two deadlines. net.Conn speaks of points in time, so this
-// file is the one place of the package that reads the clock and starts timers; both are a
-// bubble's own inside synctest.
+// setDeadline sets one of d's two deadlines.
 func (d *direction) setDeadline(which *deadline, t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -409,7 +417,7 @@ func (d *direction) wait(by *deadline) {
 // start makes a timer ring when the deadline passes.
 func (d *direction) start(by *deadline) {
 	var timer *time.Timer
-	timer = time.AfterFunc(time.Until(by.at), func() {
+	timer = d.timers.AfterFunc(d.timers.Until(by.at), func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if by.timer == timer { // or else it was stopped too late
@@ -420,7 +428,7 @@ func (d *direction) start(by *deadline) {
 	by.timer, by.rings = timer, by.at
 }
 
-func (w *deadline) passed() bool { return !w.at.IsZero() && time.Until(w.at) <= 0 }
+func (d *direction) passed(by *deadline) bool { return !by.at.IsZero() && d.timers.Until(by.at) <= 0 }
 
 func (w *deadline) stop() {
 	if w.timer != nil {

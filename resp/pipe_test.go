@@ -13,7 +13,13 @@ import (
 	"time"
 )
 
-func testPipe() (a, b *memConn) { return newPipe(memAddr(1), memAddr(2)) }
+// wallTime is real time, as engine.WallTime is for servers.
+type wallTime struct{}
+
+func (wallTime) Until(t time.Time) time.Duration                 { return time.Until(t) }
+func (wallTime) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
+func testPipe() (a, b *memConn) { return newPipe(memAddr(1), memAddr(2), wallTime{}) }
 
 func TestPipeBuffersAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -190,7 +196,7 @@ func TestPipeDeadlineInThePast(t *testing.T) {
 }
 
 func TestListener(t *testing.T) {
-	ln := NewListener()
+	ln := NewListener(wallTime{})
 	client, err := ln.Dial()
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +227,7 @@ func TestListener(t *testing.T) {
 // nothing is left at the end, or synctest would fail.
 func TestServerInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ln, h := NewListener(), newEcho()
+		ln, h := NewListener(wallTime{}), newEcho()
 		s := NewServer(h)
 		go s.Serve(ln)
 		nc, err := ln.Dial()

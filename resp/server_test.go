@@ -323,7 +323,7 @@ func TestServerAddresses(t *testing.T) {
 
 func TestServeConn(t *testing.T) {
 	s := NewServer(newEcho())
-	client, server := newPipe(memAddr(1), memAddr(2))
+	client, server := newPipe(memAddr(1), memAddr(2), wallTime{})
 	done := make(chan error)
 	go func() { done <- s.ServeConn(server) }()
 	mustDo(t, NewClient(client), "+PONG", "PING")
@@ -335,14 +335,14 @@ func TestServeConn(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	client, server = newPipe(memAddr(1), memAddr(2))
+	client, server = newPipe(memAddr(1), memAddr(2), wallTime{})
 	if err := s.ServeConn(server); err != ErrClosed {
 		t.Errorf("after Close: %v", err)
 	}
 	if _, err := client.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("connection after Close: %v", err)
 	}
-	ln := NewListener()
+	ln := NewListener(wallTime{})
 	if err := s.Serve(ln); err != ErrClosed {
 		t.Errorf("Serve after Close: %v", err)
 	}
@@ -373,7 +373,7 @@ func (l *scarceListener) Accept() (net.Conn, error) {
 }
 
 func TestServeWaitsForDescriptors(t *testing.T) {
-	ln := &scarceListener{Listener: NewListener()}
+	ln := &scarceListener{Listener: NewListener(wallTime{})}
 	s := NewServer(newEcho())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
@@ -386,7 +386,7 @@ func TestServeWaitsForDescriptors(t *testing.T) {
 	}
 	s.Close()
 
-	ln = &scarceListener{Listener: NewListener(), failed: 2}
+	ln = &scarceListener{Listener: NewListener(wallTime{}), failed: 2}
 	s = NewServer(newEcho())
 	go func() { served <- s.Serve(ln) }()
 	first, _ = ln.Dial()
