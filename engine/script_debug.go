@@ -72,7 +72,10 @@ var errTooManyForks = resp.Err("ERR Fork() failed: can't run EVAL in debugging m
 
 var errDebugInExec = resp.Err("ERR a script in a transaction can't be debugged")
 
-// debugEval runs an EVAL of a client that debugs.
+// debugEval runs an EVAL of a client that debugs: the call is counted here as the server
+// counts it before it forks. In a SYNC session exec leaves the call itself to the session's
+// goroutine, so that it is one call, which lasts as long as the session; a SYNC script that
+// comes here is in a transaction.
 func (c *Call) debugEval() resp.Value {
 	if c.inExec || c.Sess.debugs == debugSync {
 		return errDebugInExec
