@@ -213,3 +213,16 @@ func BenchmarkAfterSnapshot(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRunsMove changes the place of random elements, as ZADD does.
+func BenchmarkRunsMove(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		rng, r := rand.New(rand.NewPCG(1, 2)), fillRuns(n)
+		b.ResetTimer()
+		for range b.N {
+			e := r.At(rng.IntN(n))
+			r.Delete(e)
+			r.Set(scored{rng.Float64() * float64(n), e.member})
+		}
+	})
+}

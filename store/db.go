@@ -32,12 +32,12 @@ type keyed struct {
 
 // place is where a key would be inserted.
 type place struct {
-	at    run[keyed]
-	i     int
+	position[keyed]
 	known bool
 }
 
 func (a keyed) compare(b keyed) int { return strings.Compare(a.key, b.key) }
+func (a keyed) name() string        { return a.key }
 
 // NewDB returns an empty keyspace. The limits stay the caller's and may be changed.
 func NewDB(l *Limits) *DB { return &DB{l: l, own: new(owner), epoch: 1} }
@@ -89,11 +89,11 @@ func (db *DB) lookUp(key string) keyed {
 		}
 		return e
 	}
-	at, i, ok := db.keys.find(e, key)
-	if ok {
-		e = at.b.items()[i]
+	found, to := db.keys.find(e)
+	if found != nil {
+		e = *found
 	}
-	db.recent, db.place = e, place{at, i, !ok}
+	db.recent, db.place = e, place{to, found == nil}
 	return e
 }
 
@@ -117,7 +117,8 @@ func (db *DB) Write(key string) *Object {
 		db.thaw()
 		e.o = e.o.fork(db.l)
 		e.o.own.Store(db.own)
-		db.keys.ref(e, e.key).o = e.o
+		slot, _ := db.keys.ref(e)
+		slot.o = e.o
 		db.recent, db.place.known = e, false
 	}
 	db.noteHash(e)
@@ -133,14 +134,13 @@ func (db *DB) Put(key string, o *Object) {
 		o = o.Clone()
 	}
 	e := keyed{key, o}
-	at, i, found := db.find(e)
-	if found {
-		slot := &db.keys.mutable(at).items()[i]
+	slot, to := db.slot(e)
+	if slot != nil {
 		db.unindex(*slot)
 		slot.o, e.key = o, slot.key
 	} else {
 		e.key = keep(key)
-		db.keys.insert(at, i, e)
+		db.keys.insert(to.at, to.i, e)
 	}
 	db.recent, db.place.known = e, false
 	o.own.Store(db.own)
@@ -152,12 +152,12 @@ func (db *DB) Put(key string, o *Object) {
 	db.indexKey(e)
 }
 
-// find finds the place of a key that is to be put. db is not frozen.
-func (db *DB) find(e keyed) (at run[keyed], i int, found bool) {
+// slot finds the place of a key that is to be put. db is not frozen.
+func (db *DB) slot(e keyed) (slot *keyed, to position[keyed]) {
 	if db.place.known && db.recent.key == e.key {
-		return db.place.at, db.place.i, false
+		return nil, db.place.position
 	}
-	return db.keys.find(e, e.key)
+	return db.keys.ref(e)
 }
 
 // Remove removes a key and returns its object, nil if there is none. The object is the

@@ -322,9 +322,12 @@ func TestCheckFinds(t *testing.T) {
 		"field index":    func(db *DB) { db.Write("h").Hash().ext.ttl.byTime.Delete(atField{9, "f"}) },
 		"hash count":     func(db *DB) { db.Write("h").Hash().n++ },
 		"hash twice":     func(db *DB) { h := db.Write("h").Hash(); h.pack.add("f", ""); h.n++ },
-		"zset index":     func(db *DB) { db.Write("z").ZSet().members.ref(indexed{member: "3"}, "3").score = 1 },
-		"zset members":   func(db *DB) { db.Write("z").ZSet().members.Delete(indexed{member: "3"}) },
-		"string int":     func(db *DB) { db.Write("s").str().buf = []byte("x") },
+		"zset index": func(db *DB) {
+			e, _ := db.Write("z").ZSet().members.ref(indexed{member: "3"})
+			e.score = 1
+		},
+		"zset members": func(db *DB) { db.Write("z").ZSet().members.Delete(indexed{member: "3"}) },
+		"string int":   func(db *DB) { db.Write("s").str().buf = []byte("x") },
 	} {
 		db := NewDB(DefaultLimits())
 		db.Put("s", NewString("1"))

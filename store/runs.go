@@ -61,6 +61,7 @@ type runs[T ordered[T]] struct {
 	tree       *btree.BTreeG[run[T]]
 	counts     counts // of the runs in the tree
 	index      *indexBox[T]
+	searches   int // for changes, without an index
 }
 
 const treeDegree = 32
@@ -122,6 +123,16 @@ func (r *runs[T]) seek(x T) (at run[T]) {
 	if r.tail.items()[0].compare(x) <= 0 {
 		return run[T]{b: r.tail}
 	}
+	if in := r.index.Load(); in != nil {
+		i, found := search(in.bounds, x)
+		if found {
+			i++
+		}
+		if i == 0 {
+			return run[T]{b: r.head}
+		}
+		return in.runs[i]
+	}
 	at.b = r.head
 	r.tree.DescendLessOrEqual(run[T]{first: x}, func(it run[T]) bool {
 		at = it
@@ -135,19 +146,19 @@ func (r *runs[T]) find(x T) (at run[T], i int, found bool) {
 	if r.n == 0 {
 		return at, 0, false
 	}
-	at = r.seek(x)
-	if i, ok := r.follows(at.b, x); ok {
-		return at, i, false
+	if i, ok := r.follows(x); ok {
+		return run[T]{b: r.tail}, i, false
 	}
+	at = r.seek(x)
 	i, found = search(at.b.items(), x)
 	return at, i, found
 }
 
-// follows reports whether x, which belongs to b, comes right behind the element that was
-// inserted into the tail last, and at which position: in rising order one look is enough.
-func (r *runs[T]) follows(b *block[T], x T) (i int, ok bool) {
-	p := r.behind
-	if b != r.tail || len(b.base)-b.lo < fewElements || p <= b.lo || p > len(b.base) ||
+// follows reports whether x comes right behind the element that was inserted into the tail
+// last, and at which position of it: in rising order one look is enough.
+func (r *runs[T]) follows(x T) (i int, ok bool) {
+	b, p := r.tail, r.behind
+	if b == nil || len(b.base)-b.lo < fewElements || p <= b.lo || p > len(b.base) ||
 		b.base[p-1].compare(x) >= 0 || p < len(b.base) && b.base[p].compare(x) <= 0 {
 		return 0, false
 	}
@@ -188,7 +199,7 @@ func (r *runs[T]) Get(x T) (found T, ok bool) {
 // ref returns a pointer to the element that equals x, or nil. The caller may change
 // what does not take part in the order, before any other change of r.
 func (r *runs[T]) ref(x T) *T {
-	at, i, ok := r.find(x)
+	at, i, ok := r.findToChange(x)
 	if !ok {
 		return nil
 	}

@@ -1,7 +1,8 @@
 package store
 
 // block is a sorted array of elements: base[lo:]. Elements popped from the front only
-// move lo.
+// move lo. What an array holds besides, or once it is not the block's any more, is cleared
+// by who may change the block: hints point there.
 type block[T any] struct {
 	own  *owner
 	base []T
@@ -46,7 +47,9 @@ func (b *block[T]) makeRoom() {
 	if c >= blockSizes[0] {
 		grown = c + c/3
 	}
+	old := b.base
 	b.base, b.lo = append(make([]T, 0, grown), b.items()...), 0
+	clear(old)
 }
 
 // cut removes the elements at positions i to j, j not included.
@@ -92,7 +95,7 @@ func (r *runs[T]) counted(at run[T], b *block[T]) {
 
 // Set inserts x, or replaces the element that equals it and returns that.
 func (r *runs[T]) Set(x T) (old T, replaced bool) {
-	at, i, found := r.find(x)
+	at, i, found := r.findToChange(x)
 	if found {
 		p := &r.mutable(at).items()[i]
 		old, *p = *p, x
@@ -228,7 +231,7 @@ func (r *runs[T]) prev(at run[T]) (prev run[T], ok bool) {
 
 // Delete removes the element that equals x and returns it.
 func (r *runs[T]) Delete(x T) (old T, ok bool) {
-	at, i, ok := r.find(x)
+	at, i, ok := r.findToChange(x)
 	if !ok {
 		return old, false
 	}
@@ -290,6 +293,7 @@ func (r *runs[T]) remove(at run[T], i, j int) {
 // drop takes a run out.
 func (r *runs[T]) drop(at run[T]) {
 	if r.tree == nil {
+		r.retire(at.b)
 		r.head, r.tail = nil, nil
 		return
 	}
@@ -299,9 +303,10 @@ func (r *runs[T]) drop(at run[T]) {
 	r.settleEnds()
 }
 
-// retire empties a block that is no part of r any more, in case a hint holds it.
+// retire empties a block that is no part of r any more.
 func (r *runs[T]) retire(b *block[T]) {
 	if b.own == r.own {
+		clear(b.base)
 		b.base, b.lo = nil, 0
 	}
 }

@@ -38,6 +38,7 @@ type indexed struct {
 }
 
 func (a indexed) compare(b indexed) int { return strings.Compare(a.member, b.member) }
+func (a indexed) name() string          { return a.member }
 
 // zsetScan is the size up to which members are looked for one by one.
 const zsetScan = 64
@@ -107,6 +108,9 @@ func (z *ZSetObj) Set(member string, score float64) (old float64, existed bool) 
 	e, existed := z.find(member)
 	if !existed {
 		z.add(keep(member), score)
+		if z.order.Len() > zsetScan || z.order.tree != nil {
+			z.members = z.index()
+		}
 		return 0, false
 	}
 	if e.score != score {
@@ -117,9 +121,10 @@ func (z *ZSetObj) Set(member string, score float64) (old float64, existed bool) 
 }
 
 func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed bool) {
-	p := z.members.ref(indexed{member: member}, member)
+	p, to := z.members.ref(indexed{member: member})
 	if p == nil {
-		z.add(keep(member), score)
+		e := z.add(keep(member), score)
+		z.members.insert(to.at, to.i, indexed{e.member, e.score})
 		return 0, false
 	}
 	if old = p.score; old != score {
@@ -130,17 +135,12 @@ func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed
 	return old, true
 }
 
-func (z *ZSetObj) add(member string, score float64) {
+// add adds a member that there was not, but not to the index.
+func (z *ZSetObj) add(member string, score float64) scored {
 	z.Expect(z.Len()+1, len(member))
-	score = z.clean(score)
-	z.order.Set(scored{score, member})
-	if z.members != nil {
-		z.members.Set(indexed{member, score})
-		return
-	}
-	if z.order.Len() > zsetScan || z.order.tree != nil {
-		z.members = z.index()
-	}
+	e := scored{z.clean(score), member}
+	z.order.Set(e)
+	return e
 }
 
 func (z *ZSetObj) clean(score float64) float64 {
