@@ -49,8 +49,8 @@ func (r *hinted[T]) Clone() hinted[T] {
 // find returns the element that equals x, to be read, or nil and where it would be inserted.
 func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 	name := x.name()
-	if i, ok := r.follows(x); ok {
-		return nil, position[T]{run[T]{b: r.tail}, i}
+	if i, found, ok := r.near(x); ok {
+		return r.found(run[T]{b: r.tail}, i, found)
 	}
 	if r.tree == nil || name == "" { // which a cleared place seems to have
 		return r.hintless(x)
@@ -74,11 +74,14 @@ func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 
 // hintless is find by search. It returns the position of what it finds as well.
 func (r *hinted[T]) hintless(x T) (*T, position[T]) {
-	at, i, found := r.findToChange(x)
-	if !found {
-		return nil, position[T]{at, i}
+	return r.found(r.findToChange(x))
+}
+
+func (r *hinted[T]) found(at run[T], i int, found bool) (e *T, to position[T]) {
+	if found {
+		e = &at.b.items()[i]
 	}
-	return &at.b.items()[i], position[T]{at, i}
+	return e, position[T]{at, i}
 }
 
 // grow makes place for twice as many hints. The old ones are forgotten.

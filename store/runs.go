@@ -146,24 +146,33 @@ func (r *runs[T]) find(x T) (at run[T], i int, found bool) {
 	if r.n == 0 {
 		return at, 0, false
 	}
-	if i, ok := r.follows(x); ok {
-		return run[T]{b: r.tail}, i, false
+	if i, found, ok := r.near(x); ok {
+		return run[T]{b: r.tail}, i, found
 	}
 	at = r.seek(x)
 	i, found = search(at.b.items(), x)
 	return at, i, found
 }
 
-// follows reports whether x comes right behind the element that was inserted into the tail
-// last, and at which position of it: in rising order one look is enough.
-func (r *runs[T]) follows(x T) (i int, ok bool) {
+// near looks for x among the few elements behind the one that was inserted into the tail
+// last. ok says that x is there or belongs there, at that position of the tail: keys that
+// come in rising order, and those that such keys are inserted in front of all the time, are
+// found without a search.
+func (r *runs[T]) near(x T) (i int, found, ok bool) {
 	b, p := r.tail, r.behind
-	if b == nil || len(b.base)-b.lo < fewElements || p <= b.lo || p > len(b.base) ||
-		b.base[p-1].compare(x) >= 0 || p < len(b.base) && b.base[p].compare(x) <= 0 {
-		return 0, false
+	if b == nil || len(b.base)-b.lo < fewElements || p <= b.lo || p > len(b.base) || b.base[p-1].compare(x) >= 0 {
+		return 0, false, false
 	}
-	return p - b.lo, true
+	for i, y := range b.base[p:min(p+nearElements, len(b.base))] {
+		if c := y.compare(x); c >= 0 {
+			return p - b.lo + i, c == 0, true
+		}
+	}
+	return b.len(), false, p+nearElements >= len(b.base)
 }
+
+// nearElements is how many elements near looks at.
+const nearElements = 4
 
 // fewElements are searched faster than guessed at.
 const fewElements = 32
