@@ -156,26 +156,29 @@ type table struct {
 // sharedTable is the one table of all engines of the process: no engine writes to it.
 var sharedTable = sync.OnceValue(func() *table { return newTable(commandGroups()) })
 
-// newTable builds the table and panics on a row that contradicts itself: that
-// is a fault in this package, found by the first test that makes an engine.
+// newTable builds the table of the groups' own rows, which it completes: a copy cost as much
+// as all else here. It panics on a row that contradicts itself: that is a fault in this
+// package, found by the first test that makes an engine.
 func newTable(groups [][]Spec) *table {
-	rows := slices.Concat(groups...) // a copy: the groups stay as they are written
-	t := &table{byName: make(map[string]*Spec, len(rows)), rows: len(rows)}
+	t := &table{byName: make(map[string]*Spec, 512)}
 	var subs []*Spec
-	for i := range rows {
-		s := &rows[i]
-		s.finish()
-		s.id = i
-		if strings.Contains(s.Name, "|") {
-			subs = append(subs, s)
-			continue
+	for _, rows := range groups {
+		for i := range rows {
+			s := &rows[i]
+			s.finish()
+			s.id = t.rows
+			t.rows++
+			if strings.Contains(s.Name, "|") {
+				subs = append(subs, s)
+				continue
+			}
+			if t.byName[s.Name] != nil {
+				panic("engine: two rows for " + s.Name)
+			}
+			t.byName[s.Name] = s
+			t.byName[s.upper] = s
+			t.order = append(t.order, s)
 		}
-		if t.byName[s.Name] != nil {
-			panic("engine: two rows for " + s.Name)
-		}
-		t.byName[s.Name] = s
-		t.byName[s.upper] = s
-		t.order = append(t.order, s)
 	}
 	for _, s := range subs {
 		t.addSub(s)
