@@ -1,7 +1,8 @@
-.PHONY: test race lint oracle record bench
+.PHONY: test race lint oracle record bench pgo
 test:   ; go test ./...
 race:   ; go test -race ./...
 lint:   ; gofmt -l . && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 oracle: ; go test -count=1 -run TestOracle -v . -args -oracle.time=2m
 record: ; go test -count=1 -run TestTranscripts . -args -update
 bench:  ; go test -count=1 -run TestBenchReport -v -timeout 30m . -args -bench.report
+pgo:    ; CGO_ENABLED=0 go test -pgo=off -trimpath -count=1 -run '^$$' -bench 'Command/cmd/path' -benchtime 2s -o /dev/null -cpuprofile cmd/echomq-sim/default.pgo .
