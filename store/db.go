@@ -140,7 +140,7 @@ func (db *DB) Put(key string, o *Object) {
 		slot.o, e.key = o, slot.key
 	} else {
 		e.key = keep(key)
-		db.keys.insert(to.at, to.i, e)
+		db.keys.insert(to, e)
 	}
 	db.recent, db.place.known = e, false
 	o.own.Store(db.own)

@@ -63,7 +63,7 @@ func (p hintedPair) change(rng *rand.Rand, grow bool) {
 		e.score = rng.Float64()
 		p.m[name] = e.score
 	case grow || op == 0:
-		p.r.insert(to.at, to.i, indexed{name, float64(op)})
+		p.r.insert(to, indexed{name, float64(op)})
 		p.m[name] = float64(op)
 	}
 }

@@ -175,7 +175,7 @@ func (r *runs[T]) near(x T) (i int, found, ok bool) {
 const nearElements = 4
 
 // fewElements are searched faster than guessed at.
-const fewElements = 32
+var fewElements = 32
 
 // entry completes a run with what the tree says about it. r must have a tree.
 func (r *runs[T]) entry(at run[T]) run[T] {

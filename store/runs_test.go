@@ -15,9 +15,9 @@ func (a num) compare(b num) int { return cmp.Compare(a.k, b.k) }
 
 // tinyBlocks makes splits and merges frequent for the rest of a test.
 func tinyBlocks(t *testing.T, sizes [3]int) {
-	oldSizes, oldSteps := blockSizes, blockSteps
-	blockSizes, blockSteps = sizes, [2]int{40, 200}
-	t.Cleanup(func() { blockSizes, blockSteps = oldSizes, oldSteps })
+	oldSizes, oldSteps, oldFew := blockSizes, blockSteps, fewElements
+	blockSizes, blockSteps, fewElements = sizes, [2]int{40, 200}, 2
+	t.Cleanup(func() { blockSizes, blockSteps, fewElements = oldSizes, oldSteps, oldFew })
 }
 
 // model is a sorted slice.

@@ -124,7 +124,7 @@ func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed
 	p, to := z.members.ref(indexed{member: member})
 	if p == nil {
 		e := z.add(keep(member), score)
-		z.members.insert(to.at, to.i, indexed{e.member, e.score})
+		z.members.insert(to, indexed{e.member, e.score})
 		return 0, false
 	}
 	if old = p.score; old != score {
