@@ -237,10 +237,24 @@ func sameReply(op []string, a, b resp.Value) bool {
 			}
 			sortElems(&a.Elems[1])
 			sortElems(&b.Elems[1])
+			if strings.TrimSpace(op[2]) != "0" && partOf(b.Elems[1], a.Elems[1]) {
+				return true // the end of an iteration: the server tells by its hash where that begins
+			}
 			mode = ""
 		}
 	}
 	return render(a, mode) == render(b, mode)
+}
+
+// partOf reports whether all elements of one sorted reply are in another.
+func partOf(part, all resp.Value) bool {
+	for _, e := range part.Elems {
+		text := render(e, "")
+		if !slices.ContainsFunc(all.Elems, func(e resp.Value) bool { return render(e, "") == text }) {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutTimes hides what depends on the moment in replies about the consumers of a
