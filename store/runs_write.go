@@ -157,9 +157,9 @@ func (r *runs[T]) divide(at run[T], i int, x T, limit int) (placed bool) {
 		r.head = b
 		return true
 	case i >= n-n/8:
-		r.split(at, i, limit)
+		r.split(at, i, limit) // the new block will be filled
 	default:
-		r.split(at, n/2, limit)
+		r.split(at, n/2, limit*3/4)
 	}
 	return false
 }
@@ -192,11 +192,12 @@ func (r *runs[T]) putAfter(at run[T], x T, limit int) {
 	}
 }
 
-// split moves the elements of a run from position i on to a new run after it.
-func (r *runs[T]) split(at run[T], i, limit int) {
+// split moves the elements of a run from position i on to a new run after it, which has
+// room for so many.
+func (r *runs[T]) split(at run[T], i, room int) {
 	left := r.mutable(at)
 	moved := left.items()[i:]
-	right := newBlock(r.own, limit*3/4, moved...)
+	right := newBlock(r.own, room, moved...)
 	left.cut(i, left.len())
 	if r.tail == left {
 		r.tail = right
