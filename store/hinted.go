@@ -7,7 +7,8 @@ import "hash/maphash"
 // sequence uses find and ref: hints are written, and frozen sequences are read by many.
 //
 // Measured over 50 pipelined connections with 10,000 keys: a GET took 1.2 to 1.4 us of the
-// server's processor time with searches only, and takes 0.85 to 0.97 us.
+// server's processor time with searches only, and 0.85 to 0.97 us with hints that named a block
+// and a position in it. The address itself saves another tenth.
 type hinted[T namedElement[T]] struct {
 	runs[T]
 	hints    []hint[T] // in pairs, the later one first: with one place for each a sixth had none

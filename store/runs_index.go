@@ -6,7 +6,7 @@ import (
 )
 
 // runIndex finds a run by the number of elements in front of it, and tells that number,
-// in logarithmic time; and it finds the run that an element belongs to in a third of the time
+// in logarithmic time; and it finds the run that an element belongs to in half of the time
 // that the tree takes. It is built when it is asked for first or pays, O(runs), kept up to
 // date when elements come and go, and given up when runs do.
 type runIndex[T any] struct {
