@@ -49,13 +49,14 @@ func (r *hinted[T]) Clone() hinted[T] {
 }
 
 // find returns the element that equals x, to be read, or nil and where it would be inserted.
+// The position of an element that a hint leads to, in a block of the sequence's own, is zero.
 func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 	name := x.name()
 	if i, found, ok := r.near(x); ok {
 		return r.found(run[T]{b: r.tail}, i, found)
 	}
 	if r.tree == nil || name == "" { // which a cleared place seems to have
-		return r.hintless(x)
+		return r.found(r.findFarToChange(x))
 	}
 	if len(r.hints) < min(2*r.n, maxHints) {
 		r.grow()
@@ -67,18 +68,14 @@ func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 			return h.at, to
 		}
 	}
-	e, to = r.hintless(x)
+	e, to = r.found(r.findFarToChange(x))
 	if e != nil && to.at.b.own == r.own {
 		pair[0], pair[1] = hint[T]{e, tag}, pair[0]
 	}
 	return e, to
 }
 
-// hintless is find by search. It returns the position of what it finds as well.
-func (r *hinted[T]) hintless(x T) (*T, position[T]) {
-	return r.found(r.findToChange(x))
-}
-
+// found is what find returns for what a search has.
 func (r *hinted[T]) found(at run[T], i int, found bool) (e *T, to position[T]) {
 	if found {
 		e = &at.b.items()[i]

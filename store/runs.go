@@ -143,11 +143,16 @@ func (r *runs[T]) seek(x T) (at run[T]) {
 
 // find returns the run that x belongs to, and the position in it.
 func (r *runs[T]) find(x T) (at run[T], i int, found bool) {
-	if r.n == 0 {
-		return at, 0, false
-	}
 	if i, found, ok := r.near(x); ok {
 		return run[T]{b: r.tail}, i, found
+	}
+	return r.findFar(x)
+}
+
+// findFar is find for what is not near.
+func (r *runs[T]) findFar(x T) (at run[T], i int, found bool) {
+	if r.n == 0 {
+		return at, 0, false
 	}
 	at = r.seek(x)
 	i, found = search(at.b.items(), x)
@@ -174,7 +179,7 @@ func (r *runs[T]) near(x T) (i int, found, ok bool) {
 // nearElements is how many elements near looks at.
 const nearElements = 4
 
-// fewElements are searched faster than guessed at.
+// fewElements are searched faster than guessed at. Tests lower it.
 var fewElements = 32
 
 // entry completes a run with what the tree says about it. r must have a tree.

@@ -45,15 +45,23 @@ func (r *runs[T]) indexed() *runIndex[T] {
 	return x
 }
 
-// findToChange is find for who may change r. It builds the index once that is less than
-// the searches without it have cost.
+// findToChange is find for who may change r.
 func (r *runs[T]) findToChange(x T) (at run[T], i int, found bool) {
+	if i, found, ok := r.near(x); ok {
+		return run[T]{b: r.tail}, i, found
+	}
+	return r.findFarToChange(x)
+}
+
+// findFarToChange is findFar for who may change r. It builds the index once that is less
+// than the searches without it have cost.
+func (r *runs[T]) findFarToChange(x T) (at run[T], i int, found bool) {
 	if r.tree != nil && r.index.Load() == nil {
 		if r.searches++; r.searches > r.tree.Len() {
 			r.indexed()
 		}
 	}
-	return r.find(x)
+	return r.findFar(x)
 }
 
 // add adds to the count of a run.
