@@ -16,16 +16,21 @@ const (
 	largePercent = 100
 )
 
-// tuneCollector sets the percentage now and after each collection, unless GOGC does.
+// tuneCollector sets the percentage now and after each collection, unless GOGC does. After
+// the first, when the heap has begun to grow, it asks for huge pages.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent := largePercent
+	percent, asked := largePercent, false
 	var afterCollection func(struct{})
 	afterCollection = func(struct{}) {
 		metrics.Read(live)
+		if !asked && live[0].Value.Uint64() > 0 {
+			asked = true
+			askForHugePages()
+		}
 		want := smallPercent
 		if live[0].Value.Uint64() > smallHeap {
 			want = largePercent
