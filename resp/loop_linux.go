@@ -2,6 +2,7 @@ package resp
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -23,6 +24,7 @@ type epoll struct {
 	events       [64]syscall.EpollEvent
 	n            int
 	wait         bool
+	patience     patience // where it waits on a thread of its own
 	onRead       func(fd uintptr) bool
 }
 
@@ -31,6 +33,9 @@ const wakeID = 0 // the pipe's; connections have positive ids, listeners negativ
 // newPoller returns an error if the system has none to give.
 func newPoller(ownThread bool) (*epoll, error) {
 	p := &epoll{fd: -1, wakeR: -1, wakeW: -1}
+	if runtime.GOMAXPROCS(0) > 1 { // else it would keep the client from running
+		p.patience.most = mostLooks
+	}
 	p.onRead = func(uintptr) bool { return p.poll() || !p.wait }
 	if err := p.open(ownThread); err != nil {
 		p.close()
@@ -84,10 +89,11 @@ func (p *epoll) remove(c *Conn) { p.control(syscall.EPOLL_CTL_DEL, c.io.(*socket
 
 func (p *epoll) ready(list []arrival, wait bool) ([]arrival, bool) {
 	p.wait = wait
+	alone := p.n == 1 // the client that was served last
 	switch {
 	case p.file != nil:
 		p.raw.Read(p.onRead)
-	case !p.poll() && wait:
+	case !p.poll() && wait && !(alone && p.patience.reward(p.poll)):
 		n, _ := syscall.EpollWait(p.fd, p.events[:], -1)
 		p.n = max(n, 0)
 	}

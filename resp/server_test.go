@@ -91,7 +91,7 @@ func TestServerLongPipeline(t *testing.T) {
 
 func TestServerHangUps(t *testing.T) {
 	overTransports(t, newEcho, func(t *testing.T, s *testServer) {
-		starts := []string{"", "PI", "*2\r\n$4\r\nECHO\r\n$100\r\nabc", "BLOCK\r\n", "BIG 3000000\r\n", "PING\r\n*"}
+		starts := []string{"", "PI", "*2\r\n$4\r\nECHO\r\n$100\r\nabc", "BLOCK\r\n", "BIG 1000000\r\n", "PING\r\n*"}
 		var clients sync.WaitGroup
 		for worker := range 20 {
 			clients.Go(func() {
