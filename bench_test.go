@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"runtime/debug"
@@ -108,7 +109,7 @@ func (w *workload) id(i uint64) uint64 {
 // pipeliner sends a workload in batches over one connection. Its requests are
 // encoded once; later only their digits change, so that it costs little itself.
 type pipeliner struct {
-	nc    net.Conn
+	nc    io.ReadWriteCloser
 	in    *bufio.Reader
 	work  *workload
 	ids   *nextIDs
@@ -117,7 +118,7 @@ type pipeliner struct {
 }
 
 // newPipeliner encodes a batch of depth commands for nc.
-func newPipeliner(nc net.Conn, w *workload, ids *nextIDs, depth int) *pipeliner {
+func newPipeliner(nc io.ReadWriteCloser, w *workload, ids *nextIDs, depth int) *pipeliner {
 	p := &pipeliner{nc: nc, in: bufio.NewReaderSize(nc, 64<<10), work: w, ids: ids}
 	mark := strings.Repeat("9", cmp.Or(w.width, idWidth))
 	for range depth {
