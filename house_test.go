@@ -34,7 +34,7 @@ var libraryHome = map[string][]string{
 	"github.com/google/btree":       {"store"},
 	"math/rand":                     {},
 	"math/rand/v2":                  {"engine"},
-	"unsafe":                        {"resp", "store", "luabridge", "cmd/echomq-sim"},
+	"unsafe":                        {"resp", "store", "luabridge"},
 	"github.com/redis/go-redis/v9":  {},
 	"github.com/redis/rueidis":      {},
 	"github.com/alicebob/miniredis": {},

@@ -16,21 +16,16 @@ const (
 	largePercent = 100
 )
 
-// tuneCollector sets the percentage now and after each collection, unless GOGC does. After
-// the first, when the heap has begun to grow, it asks for huge pages.
+// tuneCollector sets the percentage now and after each collection, unless GOGC does.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent, asked := largePercent, false
+	percent := largePercent
 	var afterCollection func(struct{})
 	afterCollection = func(struct{}) {
 		metrics.Read(live)
-		if !asked && live[0].Value.Uint64() > 0 {
-			asked = true
-			askForHugePages()
-		}
 		want := smallPercent
 		if live[0].Value.Uint64() > smallHeap {
 			want = largePercent
