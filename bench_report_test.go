@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +47,10 @@ func TestMain(m *testing.M) {
 		serveMiniredis(addr)
 		return
 	}
+	if addr := os.Getenv(floorEnv); addr != "" {
+		serveFloor(addr)
+		return
+	}
 	if setting := os.Getenv(soakEnv); setting != "" {
 		soakMain(setting)
 		return
@@ -72,9 +75,10 @@ const (
 	valkey
 	mini
 	numPeers
+	floor = numPeers // not compared
 )
 
-var peerNames = [numPeers]string{"echomq-sim", "valkey-server", "miniredis"}
+var peerNames = [...]string{"echomq-sim", "valkey-server", "miniredis", "floor"}
 
 // report collects what is measured.
 type report struct {
@@ -259,8 +263,11 @@ func (r *report) command(which int, addr string) *exec.Cmd {
 	}
 	self, err := os.Executable()
 	r.check(err)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), peerEnv+"="+addr)
+	cmd, env := exec.Command(self), peerEnv
+	if which == floor {
+		env = floorEnv
+	}
+	cmd.Env = append(os.Environ(), env+"="+addr)
 	return cmd
 }
 
@@ -370,22 +377,13 @@ func (p *peer) load(w *workload, depth, conns int) *load {
 	for range conns {
 		var nc io.ReadWriteCloser = p.dial()
 		if conns == 1 {
-			nc = blocking(p.r, nc.(*net.TCPConn))
+			f, err := blocking(nc.(*net.TCPConn))
+			p.r.check(err)
+			nc = f
 		}
 		l.conns = append(l.conns, newPipeliner(nc, w, &p.ids, depth))
 	}
 	return l
-}
-
-// blocking is the same connection without the runtime's poller: the thread itself waits for
-// the reply, as in a client that knows of one connection only. To wake a thread through the
-// poller takes as long again as a command does.
-func blocking(r *report, nc *net.TCPConn) *os.File {
-	f, err := nc.File()
-	r.check(err)
-	nc.Close()
-	r.check(syscall.SetNonblock(int(f.Fd()), false))
-	return f
 }
 
 func (l *load) close() {
@@ -499,6 +497,7 @@ func (r *report) network() {
 		}
 	}
 	r.printf("%s", latency)
+	r.floor(peers[mini])
 }
 
 // latency are the times of ENQ's batches of 64 on one connection.
