@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/echomq/echomq-sim/resp"
+	"github.com/echomq/echomq-sim/store"
 )
 
 // Session is the state of one client, over a connection or in process. It is
@@ -14,6 +15,8 @@ type Session struct {
 	core *core
 	id   uint64
 	conn *resp.Conn // nil for an in-process client
+
+	ahead int // requests to come before lookAhead is due again
 
 	db     int
 	proto  int
@@ -203,7 +206,23 @@ func (s *Session) runAll(in *resp.CommandReader) resp.Next {
 				return resp.NextAgain
 			}
 		}
+		if s.ahead--; s.ahead < 0 {
+			s.lookAhead(in)
+		}
 		s.process(args)
+	}
+}
+
+// notAhead is for how many requests lookAhead rests where it has found nothing.
+const notAhead = 64
+
+// lookAhead has the database read in advance, all at once, what the requests in a pipeline
+// will want: mostly their second word is a key.
+func (s *Session) lookAhead(in *resp.CommandReader) {
+	var keys [store.AtOnce]string
+	s.ahead = in.Ahead(keys[:])
+	if s.ahead > 1 && s.core.dbs[s.db].Touch(keys[:s.ahead]) == 0 {
+		s.ahead = notAhead
 	}
 }
 

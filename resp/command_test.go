@@ -312,6 +312,7 @@ func FuzzCommandReader(f *testing.F) {
 		if !reflect.DeepEqual(whole, pieces) || fmt.Sprint(err) != fmt.Sprint(err2) {
 			t.Fatalf("whole: %q, %v\nin pieces of %d: %q, %v", whole, err, size, pieces, err2)
 		}
+		aheadAgrees(t, in, max(1, size))
 		var again []byte
 		for _, args := range whole {
 			again = append(again, ask(args...)...)

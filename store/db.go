@@ -22,6 +22,8 @@ type DB struct {
 	// neither uses nor sets it.
 	recent keyed
 	place  place // of recent, if it was absent and no key has come or gone since
+	// touched is what Touch has read, so that it is read at all.
+	touched byte
 }
 
 // keyed is a key with its object.

@@ -61,8 +61,7 @@ func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 	if len(r.hints) < min(2*r.n, maxHints) {
 		r.grow()
 	}
-	hash := maphash.String(hintSeed, name)
-	pair, tag := (*[2]hint[T])(r.hints[hash&uint64(len(r.hints)-1)&^1:]), uint32(hash>>32)
+	pair, tag := r.hintsFor(name)
 	for k := range pair {
 		if h := &pair[k]; h.tag == tag && h.at != nil && (*h.at).name() == name {
 			return h.at, to
@@ -73,6 +72,12 @@ func (r *hinted[T]) find(x T) (e *T, to position[T]) {
 		pair[0], pair[1] = hint[T]{e, tag}, pair[0]
 	}
 	return e, to
+}
+
+// hintsFor returns the hints among which a name's are, and the tag that those have.
+func (r *hinted[T]) hintsFor(name string) (pair *[2]hint[T], tag uint32) {
+	hash := maphash.String(hintSeed, name)
+	return (*[2]hint[T])(r.hints[hash&uint64(len(r.hints)-1)&^1:]), uint32(hash >> 32)
 }
 
 // found is what find returns for what a search has.
