@@ -538,13 +538,12 @@ func (r *report) start() {
 	var inProcess [2]series
 	for round := range *benchRounds + 1 {
 		for i, run := range []func() error{pingSim, pingMiniredis} {
-			const times = 200
-			begin := time.Now()
-			for range times {
+			times, begin := 0, time.Now()
+			for ; time.Since(begin) < *benchSlice; times++ {
 				r.check(run())
 			}
 			if round > 0 {
-				inProcess[i] = append(inProcess[i], float64(time.Since(begin).Nanoseconds())/1e3/times)
+				inProcess[i] = append(inProcess[i], float64(time.Since(begin).Nanoseconds())/1e3/float64(times))
 			}
 		}
 	}
