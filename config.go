@@ -40,7 +40,8 @@ type Config struct {
 	TLS *tls.Config
 	// OwnThread makes the server wait for its sockets on a thread of its own, on Linux and
 	// without TLS. Clients in other processes are served sooner then, and those in this one
-	// several times later. The command of this module sets it.
+	// several times later. As long as one client sends a command at a time, each soon after
+	// the last reply, that thread does not sleep. The command of this module sets it.
 	OwnThread bool
 	// Clock is the server's time: Real() or Manual(start). nil means Real().
 	Clock engine.Clock
