@@ -69,23 +69,19 @@ func blocking(nc *net.TCPConn) (*os.File, error) {
 	return f, syscall.SetNonblock(int(f.Fd()), false)
 }
 
-// floor tells how far ahead of miniredis a server can be at all with one ENQ at a time.
+// floor tells how far ahead of miniredis a server can be at all with one ENQ at a time. It
+// takes the simulator's turns.
 func (r *report) floor(m *peer) {
 	f := r.startPeer(floor)
 	defer f.stop()
-	r.check(prepare(m.dial(), &enqWork))
-	loads := [2]*load{f.load(&enqWork, 1, 1), m.load(&enqWork, 1, 1)}
-	var rates [2]series
-	for round := range *benchRounds + 1 {
-		for i, l := range loads {
-			if v := l.slice(*benchSlice); round > 0 {
-				rates[i] = append(rates[i], v.rate)
-			}
-		}
-	}
-	for _, l := range loads {
-		l.close()
-	}
+	nc := m.dial()
+	r.check(prepare(nc, &enqWork))
+	nc.Close()
+	loads := [numPeers]*load{sim: f.load(&enqWork, 1, 1), mini: m.load(&enqWork, 1, 1)}
+	defer loads[sim].close()
+	defer loads[mini].close()
+	rs := r.turns(loads)
+	floor, mini := rs.of(sim, rate), rs.of(mini, rate)
 	r.printf("\nA server that answers without looking at what it was sent takes %s commands a second at 1 x 1 here, %s times as\nmany as miniredis takes ENQs.\n",
-		short(rates[0].median()), rates[0].over(rates[1]))
+		short(floor.median()), floor.over(mini))
 }
