@@ -1,5 +1,7 @@
 package store
 
+import "unsafe"
+
 // block is a sorted array of elements: base[lo:]. Elements popped from the front only
 // move lo. What an array holds besides, or once it is not the block's any more, is cleared
 // by who may change the block: hints point there.
@@ -10,7 +12,9 @@ type block[T any] struct {
 }
 
 func newBlock[T any](own *owner, capacity int, items ...T) *block[T] {
-	return &block[T]{own: own, base: append(make([]T, 0, max(capacity, len(items))), items...)}
+	b := &block[T]{own: own, base: append(make([]T, 0, max(capacity, len(items))), items...)}
+	prefault(unsafe.Pointer(unsafe.SliceData(b.base)))
+	return b
 }
 
 func (b *block[T]) items() []T { return b.base[b.lo:] }

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"math"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// A heap that grows spends its time on the first touch of pages where that is dear, as under
+// a hypervisor: one every dozen jobs, as long as two of them. A system call for many pages
+// halves it: an @enqueue takes a tenth to a sixth less. The runtime does not say where the heap grows,
+// but does so upwards, so a block behind all others tells.
+const (
+	prefaultStep = 256 << 10
+	// Blocks come from spans of their own, so that they lag behind what else is allocated.
+	prefaultMargin = 128 << 10
+	// The runtime maps the heap in pieces of so many bytes. Behind one is nothing to touch.
+	prefaultPiece = 4 << 20
+
+	madvPopulateWrite = 23 // since Linux 5.14
+)
+
+var pageSize = uintptr(syscall.Getpagesize())
+
+// prefaultAt is where the next block is a sign that the heap has grown as far as what was
+// touched ahead. It is of the process, as the heap is.
+var prefaultAt atomic.Uintptr
+
+// prefault touches the heap behind a block that was just made, if it is the first so far up.
+func prefault(block unsafe.Pointer) {
+	at := uintptr(block)
+	sign := prefaultAt.Load()
+	if at < sign {
+		return
+	}
+	from := (at + pageSize - 1) &^ (pageSize - 1)
+	to, next := from+prefaultStep+prefaultMargin, from+prefaultStep
+	if end := (at | (prefaultPiece - 1)) + 1; to >= end {
+		to, next = end, end
+	}
+	// Nothing is touched for the first block: a heap that does not grow needs none of it.
+	if !prefaultAt.CompareAndSwap(sign, next) || sign == 0 || from >= to {
+		return
+	}
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvPopulateWrite); errno == syscall.EINVAL {
+		prefaultAt.Store(math.MaxUint64)
+	}
+}
