@@ -377,9 +377,9 @@ func (p *peer) load(w *workload, depth, conns int) *load {
 	for range conns {
 		var nc io.ReadWriteCloser = p.dial()
 		if conns == 1 {
-			f, err := blocking(nc.(*net.TCPConn))
+			var err error
+			nc, err = blocking(nc.(*net.TCPConn))
 			p.r.check(err)
-			nc = f
 		}
 		l.conns = append(l.conns, newPipeliner(nc, w, &p.ids, depth))
 	}
