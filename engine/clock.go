@@ -15,8 +15,8 @@ type Clock interface {
 	// wake arranges for f to run, in a goroutine of its own, once the clock
 	// has reached at; it replaces the former arrangement. A zero at cancels.
 	wake(at time.Time, f func())
-	// micros is a time in microseconds that is good for differences only; it is read twice
-	// for each command of a script, and costs half of what Now does.
+	// micros is a time in microseconds that is good for differences only, at half the price
+	// of Now.
 	micros() int64
 	// read is Now and micros at one moment.
 	read() clockReading

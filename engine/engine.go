@@ -43,7 +43,8 @@ type core struct {
 	clock       Clock
 	now         int64        // Unix microseconds, fixed for one command, EXEC or script
 	ticked      clockReading // when the clock was last asked for the time of day
-	startTime   int64        // Unix microseconds
+	lap         lap
+	startTime   int64 // Unix microseconds
 	deadlines   deadlines
 	armed       int64  // what the clock was last asked to wake us for; 0 is nothing
 	reload      string // the RDB file of the last DEBUG RELOAD
@@ -272,15 +273,17 @@ func (co *core) endTurn() {
 	co.arm()
 }
 
-// tick samples the clock. It is called once per execution unit.
+// tick samples the clock. It is called once per execution unit. Within a millisecond the
+// time of day goes on as differences do, which are told at half the price.
 func (co *core) tick() {
+	const fresh = 1000
+	if passed := co.clock.micros() - co.ticked.micros; passed < fresh && co.ticked.now != 0 {
+		co.now = co.ticked.now + passed
+		return
+	}
 	co.ticked = co.clock.read()
 	co.now = co.ticked.now
 }
-
-// tickOn is tick for the next command of the same turn, at half the price: the time of day
-// goes on as differences do.
-func (co *core) tickOn() { co.now = co.ticked.now + co.clock.micros() - co.ticked.micros }
 
 // ms is the current command's time in Unix milliseconds.
 func (co *core) ms() int64 { return co.now / 1000 }

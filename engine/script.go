@@ -191,6 +191,7 @@ func (c *Call) startRun(run *scriptRun) (bad *resp.Value) {
 	run.caller, run.command, run.db, run.slot = c.Sess, c.Args, c.Sess.db, c.Sess.slot
 	c.runs = *run
 	c.core.run = &c.runs
+	c.lap = lap{} // of another script, if they are in one transaction
 	return nil
 }
 

@@ -80,23 +80,48 @@ func (co *core) statsOf(s *Spec) *commandStats {
 // moment is when a command began: by the clock and by what commands had slept until then.
 type moment struct{ at, slept int64 }
 
-// moment is now. For a client's own command the time of the turn is good enough, for the
-// commands of a script or transaction the clock is read.
+// moment is now. For a client's own command the time of the turn is good enough.
 func (co *core) moment() moment {
 	if co.depth == 0 {
+		co.lap = lap{}
 		return moment{co.now, co.slept}
 	}
-	return moment{co.clock.micros(), co.slept}
+	return moment{co.lapTime(), co.slept}
 }
 
 // since is how many microseconds a command took that began at m. After a client's own
 // command the engine's time moves on.
 func (co *core) since(m moment) int64 {
 	if co.depth == 0 {
-		co.tickOn()
+		co.now = co.ticked.now + co.lapTime() - co.ticked.micros
 		return max(co.now-m.at, 0) + co.slept - m.slept
 	}
-	return max(co.clock.micros()-m.at, 0) + co.slept - m.slept
+	co.lap = lap{co.clock.micros(), co.scriptWork()}
+	return max(co.lap.at-m.at, 0) + co.slept - m.slept
+}
+
+// lap is when the last command of the script or transaction under way ended, and the work
+// that the script had done by then.
+type lap struct{ at, work int64 }
+
+// littleWork takes less than the microsecond that times are told in: to read the clock
+// takes as long.
+const littleWork = 32
+
+// lapTime is the time between two commands of a script or transaction.
+func (co *core) lapTime() int64 {
+	if co.lap.at != 0 && co.scriptWork()-co.lap.work <= littleWork {
+		return co.lap.at
+	}
+	return co.clock.micros()
+}
+
+// scriptWork is what scripts have done so far, in instructions and their like.
+func (co *core) scriptWork() int64 {
+	if co.lua == nil {
+		return 0
+	}
+	return co.lua.Work()
 }
 
 // charge books a command that is through and the microseconds that it took.

@@ -88,6 +88,10 @@ func New(o Options) *Interp {
 	return in
 }
 
+// Work is how much the running script has done, roughly: in instructions, and in units of
+// work in the library that take as long. Each run begins anew.
+func (in *Interp) Work() int64 { return in.watch.instructions() }
+
 // Interrupt makes the running script stop with the error "ERR " and reason. Any
 // goroutine may call it; without a running script it has no effect.
 func (in *Interp) Interrupt(reason string) { in.watch.request.Store(&reason) }

@@ -112,7 +112,8 @@ func classOf(source, have, want string, explained func(source string, oldnew ...
 // fromTheBack makes a table whose length and order depend on its history.
 const fromTheBack = "for i = 5, 1, -2 do t1[i] = i"
 
-var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
+// pointer matches an address, also where a program made upper case of it or turned it round.
+var pointer = regexp.MustCompile(`(?i)0x[0-9a-f]+|[0-9a-f]{6,}x0`)
 
 func masked(reply string) string { return pointer.ReplaceAllString(reply, "0x") }
 
