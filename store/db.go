@@ -257,7 +257,7 @@ func (db *DB) Check() error {
 }
 
 func (db *DB) checkObject(e keyed) error {
-	if err := e.o.body.check(); err != nil {
+	if err := e.o.body().check(); err != nil {
 		return fmt.Errorf("key %q: %w", e.key, err)
 	}
 	if db.frozen && e.o.own.Load() == db.own {

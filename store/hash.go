@@ -38,24 +38,15 @@ const (
 	packTableFields, packTableBytes = 128, 16 << 10
 )
 
-type hashBox struct {
-	Object
-	h HashObj
-}
-
 // NewHash returns an empty hash. l is consulted at every insertion.
 func NewHash(l *Limits) *Object {
-	b := &hashBox{}
-	b.h.l = l
-	b.body = &b.h
-	return &b.Object
+	o, h := newBox[HashObj](Hash)
+	h.l = l
+	return o
 }
 
 // Hash returns the object's hash, nil if it is of another type.
-func (o *Object) Hash() *HashObj {
-	h, _ := o.body.(*HashObj)
-	return h
-}
+func (o *Object) Hash() *HashObj { return inBox[HashObj](o, Hash) }
 
 func (h *HashObj) large() bool { return h.ext != nil && h.ext.large }
 
@@ -279,8 +270,6 @@ func (h *HashObj) unshare() {
 		h.shared.Store(false)
 	}
 }
-
-func (h *HashObj) kind() Type { return Hash }
 
 func (h *HashObj) encoding() string {
 	if h.table {

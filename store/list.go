@@ -18,24 +18,15 @@ type ListObj struct {
 	deep  bool // its inner nodes are compressed on a server
 }
 
-type listBox struct {
-	Object
-	v ListObj
-}
-
 // NewList returns an empty list. l is consulted by Expect and Shrunk.
 func NewList(l *Limits) *Object {
-	b := &listBox{}
-	b.v.l = l
-	b.body = &b.v
-	return &b.Object
+	o, v := newBox[ListObj](List)
+	v.l = l
+	return o
 }
 
 // List returns the object's list, nil if it is of another type.
-func (o *Object) List() *ListObj {
-	v, _ := o.body.(*ListObj)
-	return v
-}
+func (o *Object) List() *ListObj { return inBox[ListObj](o, List) }
 
 // Len returns the number of elements.
 func (v *ListObj) Len() int { return v.nodes.root.elems }
@@ -231,8 +222,6 @@ func without(items []string, x string, most int, fromTail bool) (kept []string, 
 	}
 	return kept, hits
 }
-
-func (v *ListObj) kind() Type { return List }
 
 func (v *ListObj) encoding() string {
 	if v.quick {

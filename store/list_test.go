@@ -106,7 +106,7 @@ func TestListNodes(t *testing.T) {
 					o = NewList(l)
 				}
 				runListStep(o.List(), strings.Fields(step.command))
-				if err := o.body.check(); err != nil {
+				if err := o.body().check(); err != nil {
 					t.Fatalf("%s: %v", step.command, err)
 				}
 				if got := listState(o); got != step.want {

@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Type is the type of an object.
@@ -60,7 +61,6 @@ func DefaultLimits() *Limits {
 
 // body is the value of an object: one implementation per type.
 type body interface {
-	kind() Type
 	encoding() string
 	// fork returns a new object that shares this value copy-on-write and obeys the given
 	// limits, nil for its own. It does not write to the receiver, which must never be
@@ -72,21 +72,61 @@ type body interface {
 
 // Object is the value at a key. Only an object got from DB.Write, or one that is not
 // in a DB yet, may be changed. See the package comment.
+//
+// An Object is the beginning of a box, whose type goes with kind. So it does without a
+// pointer to what comes right behind it, which would be a sixth of a small hash.
 type Object struct {
 	own    atomic.Pointer[owner] // of the DB that may change it, nil if it is in none
-	body   body
 	expire int64
 	access atomic.Uint32
 	freq   atomic.Uint32
 	epoch  uint32 // DB.epoch when this object was last noted in DB.written
+	kind   Type
+}
+
+type box[T any] struct {
+	Object
+	v T
+}
+
+// newBox returns an object and its empty value. T goes with kind as in body.
+func newBox[T any](kind Type) (*Object, *T) {
+	b := &box[T]{}
+	b.kind = kind
+	return &b.Object, &b.v
+}
+
+// inBox returns the object's value, nil if it is of another type.
+func inBox[T any](o *Object, kind Type) *T {
+	if o.kind != kind {
+		return nil
+	}
+	return &(*box[T])(unsafe.Pointer(o)).v
+}
+
+func (o *Object) body() body {
+	switch o.kind {
+	case String:
+		return o.str()
+	case List:
+		return o.List()
+	case Set:
+		return o.Set()
+	case ZSet:
+		return o.ZSet()
+	case Hash:
+		return o.Hash()
+	default:
+		return o.Stream()
+	}
 }
 
 // Type returns the object's type.
-func (o *Object) Type() Type { return o.body.kind() }
+func (o *Object) Type() Type { return o.kind }
 
 // Encoding returns the name that OBJECT ENCODING reports. It follows Valkey's rules and
 // does not tell how the value is kept here.
-func (o *Object) Encoding() string { return o.body.encoding() }
+func (o *Object) Encoding() string { return o.body().encoding() }
 
 // Expire returns the key's deadline in Unix milliseconds, 0 if it has none.
 func (o *Object) Expire() int64 { return o.expire }
@@ -113,7 +153,7 @@ func (o *Object) SetFreq(n uint8) {
 }
 
 // Size estimates the memory that the object holds, in bytes, without its key.
-func (o *Object) Size() int { return objectSize + o.body.size() }
+func (o *Object) Size() int { return objectSize + o.body().size() }
 
 // Clone returns a copy that is in no DB, with the same deadline. The two share their
 // contents until one is changed, so the cost is O(1). An object or view that DB.Write
@@ -130,7 +170,7 @@ var frozen = new(owner)
 
 // fork returns an object in no DB that shares the contents of a frozen one.
 func (o *Object) fork(l *Limits) *Object {
-	c := o.body.fork(l)
+	c := o.body().fork(l)
 	c.expire = o.expire
 	c.access.Store(o.access.Load())
 	c.freq.Store(o.freq.Load())
@@ -139,7 +179,7 @@ func (o *Object) fork(l *Limits) *Object {
 
 // Bytes per object header, per element of a sorted sequence and per string header.
 const (
-	objectSize = 48
+	objectSize = 32
 	slotSize   = 24
 )
 

@@ -33,24 +33,15 @@ func (a orderedName) compare(b orderedName) int { return strings.Compare(string(
 // than what a server has in a "listpack" unless told otherwise.
 const fewMembers = 512
 
-type setBox struct {
-	Object
-	s SetObj
-}
-
 // NewSet returns an empty set. l is consulted at every insertion.
 func NewSet(l *Limits) *Object {
-	b := &setBox{}
-	b.s.l, b.s.ints = l, &runs[setInt]{}
-	b.body = &b.s
-	return &b.Object
+	o, s := newBox[SetObj](Set)
+	s.l, s.ints = l, &runs[setInt]{}
+	return o
 }
 
 // Set returns the object's set, nil if it is of another type.
-func (o *Object) Set() *SetObj {
-	s, _ := o.body.(*SetObj)
-	return s
-}
+func (o *Object) Set() *SetObj { return inBox[SetObj](o, Set) }
 
 // Len returns the number of members.
 func (s *SetObj) Len() int {
@@ -272,8 +263,6 @@ func (s *SetObj) AscendSorted(from string, f func(member string) bool) {
 	}
 	sorted.AscendFrom(orderedName(from), func(m orderedName) bool { return f(string(m)) })
 }
-
-func (s *SetObj) kind() Type { return Set }
 
 func (s *SetObj) encoding() string {
 	switch {

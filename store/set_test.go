@@ -104,7 +104,7 @@ func wantMembers(t *testing.T, o *Object, want []string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("members %q, want %q", got, want)
 	}
-	if err := o.body.check(); err != nil {
+	if err := o.body().check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -51,24 +51,15 @@ func (e StreamEntry) Ascend(f func(field, value string) bool) {
 	}
 }
 
-type streamBox struct {
-	Object
-	s StreamObj
-}
-
 // NewStream returns an empty stream. l is consulted at every insertion.
 func NewStream(l *Limits) *Object {
-	b := &streamBox{}
-	b.s.l, b.s.own = l, new(owner)
-	b.body = &b.s
-	return &b.Object
+	o, s := newBox[StreamObj](Stream)
+	s.l, s.own = l, new(owner)
+	return o
 }
 
 // Stream returns the object's stream, nil if it is of another type.
-func (o *Object) Stream() *StreamObj {
-	s, _ := o.body.(*StreamObj)
-	return s
-}
+func (o *Object) Stream() *StreamObj { return inBox[StreamObj](o, Stream) }
 
 // Len returns the number of entries.
 func (s *StreamObj) Len() int { return s.entries.Len() }
@@ -158,8 +149,6 @@ func (s *StreamObj) Delete(id StreamID) bool {
 	}
 	return true
 }
-
-func (s *StreamObj) kind() Type { return Stream }
 
 func (s *StreamObj) encoding() string { return "stream" }
 

@@ -77,7 +77,7 @@ func TestStreamNodes(t *testing.T) {
 		if s.Nodes() != c.nodes || s.RadixNodes() != c.radix {
 			t.Errorf("%s: %d nodes and %d in the tree, want %d and %d", c.name, s.Nodes(), s.RadixNodes(), c.nodes, c.radix)
 		}
-		if err := o.body.check(); err != nil {
+		if err := o.body().check(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -26,14 +26,9 @@ const (
 	encRaw
 )
 
-type stringBox struct {
-	Object
-	s StringObj
-}
-
 // NewString returns a string object as SET makes it.
 func NewString(s string) *Object {
-	o := newStringBox()
+	o, _ := newBox[StringObj](String)
 	o.SetStr(s)
 	return o
 }
@@ -41,21 +36,12 @@ func NewString(s string) *Object {
 // NewRawString returns a string object of the given bytes, which are its own from now
 // on. It is encoded as "raw" whatever they are.
 func NewRawString(b []byte) *Object {
-	o := newStringBox()
-	*o.str() = StringObj{buf: b, enc: encRaw}
+	o, v := newBox[StringObj](String)
+	v.buf, v.enc = b, encRaw
 	return o
 }
 
-func newStringBox() *Object {
-	b := &stringBox{}
-	b.body = &b.s
-	return &b.Object
-}
-
-func (o *Object) str() *StringObj {
-	s, _ := o.body.(*StringObj)
-	return s
-}
+func (o *Object) str() *StringObj { return inBox[StringObj](o, String) }
 
 // Str returns the string. It stays as it is, whatever happens to the object, which must
 // be a String, here and in the other methods of strings.
@@ -161,15 +147,12 @@ func (v *StringObj) unshare() {
 	}
 }
 
-func (v *StringObj) kind() Type { return String }
-
 func (v *StringObj) encoding() string {
 	return [...]string{"int", "embstr", "raw"}[v.enc]
 }
 
 func (v *StringObj) fork(*Limits) *Object {
-	o := newStringBox()
-	c := o.str()
+	o, c := newBox[StringObj](String)
 	c.buf, c.enc = v.buf[:len(v.buf):len(v.buf)], v.enc
 	c.shared.Store(true)
 	return o

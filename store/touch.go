@@ -38,11 +38,11 @@ func (db *DB) Touch(keys []string) (known int) {
 // touch reads an object and where its value begins. What it returns says nothing.
 func (o *Object) touch() byte {
 	var value []byte
-	switch b := o.body.(type) {
-	case *StringObj:
-		value = b.buf
-	case *HashObj:
-		value = b.pack
+	switch o.kind {
+	case String:
+		value = o.str().buf
+	case Hash:
+		value = o.Hash().pack
 	}
 	if len(value) == 0 {
 		return byte(o.expire)

@@ -43,24 +43,15 @@ func (a indexed) name() string          { return a.member }
 // zsetScan is the size up to which members are looked for one by one.
 const zsetScan = 64
 
-type zsetBox struct {
-	Object
-	z ZSetObj
-}
-
 // NewZSet returns an empty sorted set. l is consulted at every insertion.
 func NewZSet(l *Limits) *Object {
-	b := &zsetBox{}
-	b.z.l = l
-	b.body = &b.z
-	return &b.Object
+	o, z := newBox[ZSetObj](ZSet)
+	z.l = l
+	return o
 }
 
 // ZSet returns the object's sorted set, nil if it is of another type.
-func (o *Object) ZSet() *ZSetObj {
-	z, _ := o.body.(*ZSetObj)
-	return z
-}
+func (o *Object) ZSet() *ZSetObj { return inBox[ZSetObj](o, ZSet) }
 
 // Len returns the number of members.
 func (z *ZSetObj) Len() int { return z.order.Len() }
@@ -244,8 +235,6 @@ func (z *ZSetObj) index() *hinted[indexed] {
 	})
 	return index
 }
-
-func (z *ZSetObj) kind() Type { return ZSet }
 
 func (z *ZSetObj) encoding() string {
 	if z.skip {
