@@ -47,10 +47,6 @@ func TestMain(m *testing.M) {
 		serveMiniredis(addr)
 		return
 	}
-	if addr := os.Getenv(floorEnv); addr != "" {
-		serveFloor(addr)
-		return
-	}
 	if setting := os.Getenv(soakEnv); setting != "" {
 		soakMain(setting)
 		return
@@ -75,10 +71,9 @@ const (
 	valkey
 	mini
 	numPeers
-	floor = numPeers // not compared
 )
 
-var peerNames = [...]string{"echomq-sim", "valkey-server", "miniredis", "floor"}
+var peerNames = [...]string{"echomq-sim", "valkey-server", "miniredis"}
 
 // report collects what is measured.
 type report struct {
@@ -263,11 +258,8 @@ func (r *report) command(which int, addr string) *exec.Cmd {
 	}
 	self, err := os.Executable()
 	r.check(err)
-	cmd, env := exec.Command(self), peerEnv
-	if which == floor {
-		env = floorEnv
-	}
-	cmd.Env = append(os.Environ(), env+"="+addr)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), peerEnv+"="+addr)
 	return cmd
 }
 
@@ -497,7 +489,6 @@ func (r *report) network() {
 		}
 	}
 	r.printf("%s", latency)
-	r.floor(peers[mini])
 }
 
 // latency are the times of ENQ's batches of 64 on one connection.

@@ -19,12 +19,7 @@ type thread struct {
 }
 
 // blocking makes of a new connection one whose thread waits for it.
-func blocking(nc *net.TCPConn) (io.ReadWriteCloser, error) { return onThread(nc, false) }
-
-// looking makes of a new connection one whose thread looks for what comes until it is there.
-func looking(nc *net.TCPConn) (io.ReadWriteCloser, error) { return onThread(nc, true) }
-
-func onThread(nc *net.TCPConn, nonblocking bool) (io.ReadWriteCloser, error) {
+func blocking(nc *net.TCPConn) (io.ReadWriteCloser, error) {
 	raw, err := nc.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -32,7 +27,7 @@ func onThread(nc *net.TCPConn, nonblocking bool) (io.ReadWriteCloser, error) {
 	t := &thread{nc: nc}
 	if ctlErr := raw.Control(func(fd uintptr) {
 		t.fd = fd
-		err = syscall.SetNonblock(int(fd), nonblocking)
+		err = syscall.SetNonblock(int(fd), false)
 	}); ctlErr != nil {
 		return nil, ctlErr
 	}
@@ -63,7 +58,7 @@ func (t *thread) call(trap uintptr, p []byte) (int, error) {
 		switch errno {
 		case 0:
 			return int(n), nil
-		case syscall.EINTR, syscall.EAGAIN:
+		case syscall.EINTR:
 		default:
 			return 0, errno
 		}
