@@ -43,8 +43,8 @@ type core struct {
 	clock       Clock
 	now         int64        // Unix microseconds, fixed for one command, EXEC or script
 	ticked      clockReading // when the clock was last asked for the time of day
-	lap         lap
-	startTime   int64 // Unix microseconds
+	lap         lap          // of the script or transaction under way
+	startTime   int64        // Unix microseconds
 	deadlines   deadlines
 	armed       int64  // what the clock was last asked to wake us for; 0 is nothing
 	reload      string // the RDB file of the last DEBUG RELOAD

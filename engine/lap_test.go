@@ -20,8 +20,9 @@ func (r *readClock) read() clockReading {
 	return clockReading{1e15 + at, at}
 }
 
-// TestLap counts the readings of the clock. The commands of a script share one where the
-// script does next to nothing between them, and what takes time there is charged to none.
+// TestLap counts the readings of the clock: where a script does next to nothing between two
+// commands, the end of one is the begin of the other; else the clock is read anew, so that
+// the script's own time is charged to neither.
 func TestLap(t *testing.T) {
 	const calls = "redis.call('SET', KEYS[1], 'x') redis.call('GET', KEYS[1]) %s redis.call('DEL', KEYS[1]) %s"
 	for _, tt := range []struct {

@@ -104,8 +104,7 @@ func (co *core) since(m moment) int64 {
 // that the script had done by then.
 type lap struct{ at, work int64 }
 
-// littleWork takes less than the microsecond that times are told in: to read the clock
-// takes as long.
+// littleWork, in instructions, takes less than the microsecond that times are told in.
 const littleWork = 32
 
 // lapTime is the time between two commands of a script or transaction.

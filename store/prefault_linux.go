@@ -1,16 +1,15 @@
 package store
 
 import (
-	"math"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
 
 // A heap that grows spends its time on the first touch of pages where that is dear, as under
-// a hypervisor: one every dozen jobs, as long as two of them. A system call for many pages
-// halves it: an @enqueue takes a tenth to a sixth less. The runtime does not say where the heap grows,
-// but does so upwards, so a block behind all others tells.
+// a hypervisor: one every ten jobs, as long as two of them. A system call for many pages
+// halves it: an @enqueue takes a tenth to a sixth less. The runtime does not say where the
+// heap grows, but it grows upwards, so a block behind all others tells.
 const (
 	prefaultStep = 256 << 10
 	// Blocks come from spans of their own, so that they lag behind what else is allocated.
@@ -26,6 +25,9 @@ var pageSize = uintptr(syscall.Getpagesize())
 // prefaultAt is where the next block is a sign that the heap has grown as far as what was
 // touched ahead. It is of the process, as the heap is.
 var prefaultAt atomic.Uintptr
+
+// prefaultNever is a sign that no block gives.
+const prefaultNever = ^uintptr(0)
 
 // prefault touches the heap behind a block that was just made, if it is the first so far up.
 func prefault(block unsafe.Pointer) {
@@ -44,6 +46,6 @@ func prefault(block unsafe.Pointer) {
 		return
 	}
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvPopulateWrite); errno == syscall.EINVAL {
-		prefaultAt.Store(math.MaxUint64)
+		prefaultAt.Store(prefaultNever)
 	}
 }
