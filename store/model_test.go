@@ -309,7 +309,7 @@ func (w *world) stepZSet(b *branch, key string) {
 		mo = &modelObj{typ: ZSet, scores: map[string]float64{"m0": 0}}
 		b.m[key] = mo
 	}
-	z, m, score := b.db.Write(key).ZSet(), "m"+w.number([]int{6, 300}[int(key[1])%2]), float64(w.rng.IntN(9))
+	z, m, score := b.db.Write(key).ZSet(), "m"+w.number([]int{6, 300}[int(key[1])%2]), w.score(key)
 	old, had := mo.scores[m]
 	switch w.rng.IntN(10) {
 	case 0:
@@ -336,6 +336,14 @@ func (w *world) stepZSet(b *branch, key string) {
 		b.db.Remove(key)
 		delete(b.m, key)
 	}
+}
+
+// score is one of some, and in every other large set one for long.
+func (w *world) score(key string) float64 {
+	if key[1]%4 == 3 && w.rng.IntN(100) > 0 {
+		return 0
+	}
+	return float64(w.rng.IntN(9))
 }
 
 func (w *world) pop(z *ZSetObj, mo *modelObj) {
@@ -460,6 +468,19 @@ func dumpZSet(z *ZSetObj) string {
 	return fmt.Sprint(all)
 }
 
+func (w *world) compareByName(z *ZSetObj, mo *modelObj, from string) {
+	var got, want []indexed
+	z.AscendSorted(from, func(m string, s float64) bool { got = append(got, indexed{m, s}); return true })
+	for _, m := range slices.Sorted(maps.Keys(mo.scores)) {
+		if m >= from {
+			want = append(want, indexed{m, mo.scores[m]})
+		}
+	}
+	if !slices.Equal(got, want) {
+		w.t.Fatalf("AscendSorted(%q) = %v, want %v", from, got, want)
+	}
+}
+
 // compareZSet compares ranks and the span of a random range.
 func (w *world) compareZSet(z *ZSetObj, mo *modelObj) {
 	all := mo.sorted()
@@ -471,6 +492,7 @@ func (w *world) compareZSet(z *ZSetObj, mo *modelObj) {
 	if s, _ := z.Score(all[i].member); !ok || rank != i || s != all[i].score {
 		w.t.Fatalf("Rank(%q) = %d %v, Score %v, want %d %v", all[i].member, rank, ok, s, i, all[i].score)
 	}
+	w.compareByName(z, mo, all[i].member)
 	r := ScoreRange{float64(w.rng.IntN(10)), float64(w.rng.IntN(10)), w.rng.IntN(2) == 0, w.rng.IntN(2) == 0}
 	var want []scored
 	for _, e := range all {

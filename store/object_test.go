@@ -327,6 +327,7 @@ func TestCheckFinds(t *testing.T) {
 			e.score = 1
 		},
 		"zset members": func(db *DB) { db.Write("z").ZSet().members.Delete(indexed{member: "3"}) },
+		"zset order":   func(db *DB) { db.Write("z").ZSet().members = nil },
 		"string int":   func(db *DB) { db.Write("s").str().buf = []byte("x") },
 	} {
 		db := NewDB(DefaultLimits())

@@ -7,7 +7,10 @@ import (
 )
 
 // ZSetObj is the value of a sorted set: its elements in order of score and member, and
-// for all but small ones an index by member.
+// an index by member. Small ones have no index, and those have none yet whose elements are of
+// one score: their order is that of the members, as in a queue that is first in, first out.
+//
+// Measured at 1,000,000 members: the index takes BUILD ms to build, once in the life of a set.
 type ZSetObj struct {
 	l       *Limits
 	order   runs[scored]
@@ -65,12 +68,34 @@ func (z *ZSetObj) find(member string) (e scored, ok bool) {
 	if z.order.Len() == 0 {
 		return e, false
 	}
+	if z.large() {
+		return z.order.Get(z.even(member))
+	}
 	for _, e := range z.order.head.items() {
 		if e.member == member {
 			return e, true
 		}
 	}
 	return e, false
+}
+
+// large reports whether there are too many members to look for one among all.
+func (z *ZSetObj) large() bool { return z.order.Len() > zsetScan || z.order.tree != nil }
+
+// even is where a member is, or belongs, if all are of one score. There must be one.
+func (z *ZSetObj) even(member string) scored {
+	lowest, _ := z.order.Min()
+	return scored{lowest.score, member}
+}
+
+// settle makes the index as soon as it is needed.
+func (z *ZSetObj) settle() {
+	if z.members != nil || !z.large() {
+		return
+	}
+	if highest, _ := z.order.Max(); highest.score != z.even("").score {
+		z.members = z.index()
+	}
 }
 
 // Score returns a member's score.
@@ -93,22 +118,42 @@ func (z *ZSetObj) Expect(members, maxLen int) {
 //
 // As on a server a "listpack" has no negative zero, and an equal score is not replaced.
 func (z *ZSetObj) Set(member string, score float64) (old float64, existed bool) {
-	if z.members != nil {
+	switch {
+	case z.members != nil:
 		return z.setIndexed(member, score)
+	case z.large():
+		return z.setEven(member, score)
 	}
 	e, existed := z.find(member)
 	if !existed {
 		z.add(keep(member), score)
-		if z.order.Len() > zsetScan || z.order.tree != nil {
-			z.members = z.index()
-		}
+		z.settle()
 		return 0, false
 	}
 	if e.score != score {
-		z.order.Delete(e)
-		z.order.Set(scored{z.clean(score), e.member})
+		z.move(e, score)
 	}
 	return e.score, true
+}
+
+func (z *ZSetObj) setEven(member string, score float64) (old float64, existed bool) {
+	x := z.even(member)
+	at, i, found := z.order.findToChange(x)
+	switch {
+	case found:
+		e := at.b.items()[i]
+		if e.score != score {
+			z.move(e, score)
+			z.settle()
+		}
+		return e.score, true
+	case x.score == score:
+		z.order.insert(at, i, z.element(keep(member), score))
+	default:
+		z.add(keep(member), score)
+		z.settle()
+	}
+	return 0, false
 }
 
 func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed bool) {
@@ -119,17 +164,28 @@ func (z *ZSetObj) setIndexed(member string, score float64) (old float64, existed
 		return 0, false
 	}
 	if old = p.score; old != score {
-		z.order.Delete(scored{old, p.member})
-		p.score = z.clean(score)
-		z.order.Set(scored{p.score, p.member})
+		p.score = z.move(scored{old, p.member}, score).score
 	}
 	return old, true
 }
 
 // add adds a member that there was not, but not to the index.
 func (z *ZSetObj) add(member string, score float64) scored {
+	e := z.element(member, score)
+	z.order.Set(e)
+	return e
+}
+
+// element is the element for a member that is about to be added.
+func (z *ZSetObj) element(member string, score float64) scored {
 	z.Expect(z.Len()+1, len(member))
-	e := scored{z.clean(score), member}
+	return scored{z.clean(score), member}
+}
+
+// move gives an element another score, but not in the index.
+func (z *ZSetObj) move(e scored, score float64) scored {
+	z.order.Delete(e)
+	e.score = z.clean(score)
 	z.order.Set(e)
 	return e
 }
@@ -218,9 +274,13 @@ func (z *ZSetObj) Descend(i int, f func(member string, score float64) bool) {
 
 // AscendSorted calls f for the members that are not less than from in byte order, which
 // changes of scores do not disturb, until it returns false. f must not change z. A set
-// without an index is sorted for it.
+// without an index is sorted for it if its order is another.
 func (z *ZSetObj) AscendSorted(from string, f func(member string, score float64) bool) {
 	index := z.members
+	if index == nil && z.large() {
+		z.order.AscendFrom(z.even(from), func(e scored) bool { return f(e.member, e.score) })
+		return
+	}
 	if index == nil {
 		index = z.index()
 	}
@@ -267,7 +327,7 @@ func (z *ZSetObj) check() error {
 		return fmt.Errorf("zset: %w", err)
 	}
 	if z.members == nil {
-		if z.order.Len() > zsetScan || z.order.tree != nil {
+		if highest, _ := z.order.Max(); z.large() && highest.score != z.even("").score {
 			return fmt.Errorf("zset: %d members without an index", z.order.Len())
 		}
 		return nil
