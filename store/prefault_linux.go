@@ -17,6 +17,9 @@ const (
 	// The runtime maps the heap in pieces of so many bytes. Behind one is nothing to touch.
 	prefaultPiece = 4 << 20
 
+	hugePage = 2 << 20
+
+	madvHugePage      = 14
 	madvPopulateWrite = 23 // since Linux 5.14
 )
 
@@ -36,16 +39,25 @@ func prefault(block unsafe.Pointer) {
 	if at < sign {
 		return
 	}
+	end := (at | (prefaultPiece - 1)) + 1
+	if sign != 0 && sign <= end-prefaultPiece {
+		madvise(end-hugePage, end, madvHugePage)
+	}
 	from := (at + pageSize - 1) &^ (pageSize - 1)
 	to, next := from+prefaultStep+prefaultMargin, from+prefaultStep
-	if end := (at | (prefaultPiece - 1)) + 1; to >= end {
+	if to >= end {
 		to, next = end, end
 	}
 	// Nothing is touched for the first block: a heap that does not grow needs none of it.
 	if !prefaultAt.CompareAndSwap(sign, next) || sign == 0 || from >= to {
 		return
 	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvPopulateWrite); errno == syscall.EINVAL {
+	if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
 		prefaultAt.Store(prefaultNever)
 	}
+}
+
+func madvise(from, to, advice uintptr) syscall.Errno {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, advice)
+	return errno
 }
