@@ -14,7 +14,7 @@ func (v *vm) fromReply(r *resp.Value) lua.LValue {
 	case resp.KindInt:
 		return number(r.Int)
 	case resp.KindBulk:
-		return lua.LString(r.Str)
+		return v.text(r.Str)
 	case resp.KindNull, resp.KindNullArray:
 		if v.in.resp == 3 {
 			return lua.LNil

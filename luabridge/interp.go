@@ -141,6 +141,7 @@ type vm struct {
 
 	mains      [64]scriptMain
 	keys, args sharedList
+	texts      []lua.LString // of the run under way, if nothing is left of it
 	protected  []protectedCall // running pcalls, innermost last
 	depth      int             // Go functions on the stack that call Lua
 	calling    lua.LValue      // what a Go function is about to call
@@ -235,6 +236,9 @@ func (v *vm) showHelpers(t *lua.LTable) {
 
 // openScripts makes the state one for scripts.
 func (v *vm) openScripts() {
+	if boxesWork {
+		v.texts = make([]lua.LString, 0, keptTexts)
+	}
 	redis := v.redisLibrary(v.scriptFuncs())
 	v.showServer(redis)
 	v.globals.RawSetString("__redis__err__handler", v.L.NewFunction(v.errHandler))
@@ -304,6 +308,8 @@ func (v *vm) begin(h Host, brief bool) {
 }
 
 func (v *vm) end() {
+	clear(v.texts)
+	v.texts = v.texts[:0]
 	v.host = nil
 	clear(v.walks)
 	v.orders = [len(v.orders)]*keyOrder{}

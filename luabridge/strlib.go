@@ -30,7 +30,8 @@ func (v *vm) strSub(L *lua.LState) int {
 	if from > to {
 		return pushString(L, "")
 	}
-	return pushString(L, s[from-1:to])
+	L.Push(v.text(s[from-1 : to]))
+	return 1
 }
 
 func (v *vm) strByte(L *lua.LState) int {

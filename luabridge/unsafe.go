@@ -157,6 +157,20 @@ func (s *sharedList) boxStrings(list []string) {
 	clear(s.boxes[min(len(list), len(s.boxes)):])
 }
 
+// keptTexts is for how many of its strings a state keeps the place.
+const keptTexts = 64
+
+// text is s as a Lua value. Its place may be one that the next run uses again.
+func (v *vm) text(s string) lua.LValue {
+	n := len(v.texts)
+	if n == cap(v.texts) {
+		return lua.LString(s)
+	}
+	v.texts = append(v.texts, lua.LString(s))
+	value := boxed{stringBox.tab, &v.texts[n]}
+	return *(*lua.LValue)(unsafe.Pointer(&value))
+}
+
 func field[T any](L *lua.LState, offset uintptr) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(L), offset))
 }
