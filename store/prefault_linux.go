@@ -7,20 +7,21 @@ import (
 )
 
 // A heap that grows spends its time on the first touch of pages where that is dear, as under
-// a hypervisor: one every ten jobs, as long as two of them. A system call for many pages
-// halves it: an @enqueue takes a tenth to a sixth less. The runtime does not say where the
-// heap grows, but it grows upwards, so a block behind all others tells.
+// a hypervisor: one every ten jobs, as long as two of them. With huge pages an @enqueue takes a
+// sixth to a fifth less, and with a system call for many small ones, where huge ones are not to
+// be had, a tenth to a sixth. The runtime does not say where the heap grows, but it grows
+// upwards, so a block behind all others tells.
 const (
 	prefaultStep = 256 << 10
 	// Blocks come from spans of their own, so that they lag behind what else is allocated.
 	prefaultMargin = 128 << 10
 	// The runtime maps the heap in pieces of so many bytes. Behind one is nothing to touch.
 	prefaultPiece = 4 << 20
-
-	hugePage = 2 << 20
+	hugePage      = 2 << 20 // where a page has 4096 bytes
 
 	madvHugePage      = 14
 	madvPopulateWrite = 23 // since Linux 5.14
+	madvCollapse      = 25 // since Linux 6.1
 )
 
 var pageSize = uintptr(syscall.Getpagesize())
@@ -39,11 +40,8 @@ func prefault(block unsafe.Pointer) {
 	if at < sign {
 		return
 	}
-	end := (at | (prefaultPiece - 1)) + 1
-	if sign != 0 && sign <= end-prefaultPiece {
-		madvise(end-hugePage, end, madvHugePage)
-	}
 	from := (at + pageSize - 1) &^ (pageSize - 1)
+	end := (at | (prefaultPiece - 1)) + 1
 	to, next := from+prefaultStep+prefaultMargin, from+prefaultStep
 	if to >= end {
 		to, next = end, end
@@ -52,9 +50,18 @@ func prefault(block unsafe.Pointer) {
 	if !prefaultAt.CompareAndSwap(sign, next) || sign == 0 || from >= to {
 		return
 	}
-	if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
+	if sign <= end-prefaultPiece && pageSize == 4<<10 && hugePages(end) {
+		prefaultAt.CompareAndSwap(next, max(next, end-hugePage))
+	} else if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
 		prefaultAt.Store(prefaultNever)
 	}
+}
+
+// hugePages makes the two halves of the piece that ends there a huge page each: the first, where
+// the block is, at once, the second when it is touched. It fails if the kernel will not.
+func hugePages(end uintptr) bool {
+	madvise(end-hugePage, end, madvHugePage)
+	return madvise(end-prefaultPiece, end-hugePage, madvCollapse) == 0
 }
 
 func madvise(from, to, advice uintptr) syscall.Errno {
