@@ -60,7 +60,7 @@ func prefault(block unsafe.Pointer) {
 // hugePages makes the two halves of the piece that ends there a huge page each: the first, where
 // the block is, at once, the second when it is touched. It fails if the kernel will not.
 func hugePages(end uintptr) bool {
-	madvise(end-hugePage, end, madvHugePage)
+	madvise(end-prefaultPiece, end, madvHugePage) // all of it: a mapping for each piece, not two
 	return madvise(end-prefaultPiece, end-hugePage, madvCollapse) == 0
 }
 
