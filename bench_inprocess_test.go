@@ -157,7 +157,7 @@ func rateOf(t *testing.T, step stepENQ, next *uint64, slice time.Duration) float
 	var requests [16][]string
 	for ; took < slice; n += len(requests) {
 		for k := range requests {
-			requests[k] = enqueue(digits(*next + uint64(k)))
+			requests[k] = appendEnqueue(requests[k][:0], digits(*next+uint64(k)))
 		}
 		begin := time.Now()
 		for _, request := range requests {

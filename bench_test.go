@@ -26,10 +26,13 @@ import (
 var payload = strings.Repeat("0123456789", 10)
 
 // enqueue is the EVALSHA of @enqueue for one job.
-func enqueue(id string) []string {
+func enqueue(id string) []string { return appendEnqueue(nil, id) }
+
+// appendEnqueue appends that to an array that a request before it has used.
+func appendEnqueue(to []string, id string) []string {
 	const prefix = "emq:{mail}:job:"
 	job := prefix + "JOB" + id
-	return []string{"EVALSHA", scripts.Enqueue.SHA, "2", job, "emq:{mail}:pending", job[len(prefix):], payload}
+	return append(to, "EVALSHA", scripts.Enqueue.SHA, "2", job, "emq:{mail}:pending", job[len(prefix):], payload)
 }
 
 // workload is a stream of commands that differ in one number, given as text of one length.

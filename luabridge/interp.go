@@ -141,7 +141,7 @@ type vm struct {
 
 	mains      [64]scriptMain
 	keys, args sharedList
-	texts      []lua.LString // of the run under way, if nothing is left of it
+	texts      []lua.LString   // of the run under way, if nothing is left of it
 	protected  []protectedCall // running pcalls, innermost last
 	depth      int             // Go functions on the stack that call Lua
 	calling    lua.LValue      // what a Go function is about to call

@@ -9,7 +9,7 @@ import (
 // A heap that grows spends its time on the first touch of pages where that is dear, as under
 // a hypervisor: one every ten jobs, as long as two of them. With huge pages an @enqueue takes a
 // sixth to a fifth less, and with a system call for many small ones, where huge ones are not to
-// be had, a tenth to a sixth. The runtime does not say where the heap grows, but it grows
+// be had, a tenth to a sixth. Another goroutine sees to them. The runtime does not say where the heap grows, but it grows
 // upwards, so a block behind all others tells.
 const (
 	prefaultStep = 256 << 10
@@ -17,7 +17,7 @@ const (
 	prefaultMargin = 128 << 10
 	// The runtime maps the heap in pieces of so many bytes. Behind one is nothing to touch.
 	prefaultPiece = 4 << 20
-	hugePage      = 2 << 20 // where a page has 4096 bytes
+	hugePage      = prefaultPiece / 2
 
 	madvHugePage      = 14
 	madvPopulateWrite = 23 // since Linux 5.14
@@ -25,6 +25,9 @@ const (
 )
 
 var pageSize = uintptr(syscall.Getpagesize())
+
+// hugeFits tells that a huge page is as long as hugePage. A test changes it.
+var hugeFits = pageSize == 4<<10
 
 // prefaultAt is where the next block is a sign that the heap has grown as far as what was
 // touched ahead. It is of the process, as the heap is.
@@ -40,31 +43,47 @@ func prefault(block unsafe.Pointer) {
 	if at < sign {
 		return
 	}
-	from := (at + pageSize - 1) &^ (pageSize - 1)
 	end := (at | (prefaultPiece - 1)) + 1
+	// Nothing is touched for the first block: a heap that does not grow needs none of it.
+	if sign != 0 && sign <= end-prefaultPiece && hugeFits {
+		if prefaultAt.CompareAndSwap(sign, end) {
+			meanwhile(func() { hugePages(at, end) })
+		}
+		return
+	}
+	prefaultSmall(at, end, sign)
+}
+
+// prefaultSmall touches the next pages behind a block.
+func prefaultSmall(at, end, sign uintptr) {
+	from := (at + pageSize - 1) &^ (pageSize - 1)
 	to, next := from+prefaultStep+prefaultMargin, from+prefaultStep
 	if to >= end {
 		to, next = end, end
 	}
-	// Nothing is touched for the first block: a heap that does not grow needs none of it.
 	if !prefaultAt.CompareAndSwap(sign, next) || sign == 0 || from >= to {
 		return
 	}
-	if sign <= end-prefaultPiece && pageSize == 4<<10 && hugePages(end) {
-		prefaultAt.CompareAndSwap(next, max(next, end-hugePage))
-	} else if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
+	if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
 		prefaultAt.Store(prefaultNever)
 	}
 }
 
-// hugePages makes the two halves of the piece that ends there a huge page each: the first, where
-// the block is, at once, the second when it is touched. It fails if the kernel will not.
-func hugePages(end uintptr) bool {
+// meanwhile does what need not be waited for. Tests wait.
+var meanwhile = func(f func()) { go f() }
+
+// hugePages makes the two halves of the piece that ends there a huge page each: the first,
+// where the block is, out of what is in use already. If the kernel will not, there are small ones.
+func hugePages(at, end uintptr) {
 	madvise(end-prefaultPiece, end, madvHugePage) // all of it: a mapping for each piece, not two
-	return madvise(end-prefaultPiece, end-hugePage, madvCollapse) == 0
+	if madvise(end-prefaultPiece, end-hugePage, madvCollapse) != 0 {
+		prefaultSmall(at, end, end)
+		return
+	}
+	madvise(end-hugePage, end, madvPopulateWrite)
 }
 
 func madvise(from, to, advice uintptr) syscall.Errno {
-	_, _, errno := syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, advice)
+	_, _, errno := syscall.Syscall(syscall.SYS_MADVISE, from, to-from, advice)
 	return errno
 }

@@ -10,6 +10,14 @@ import (
 // What lies behind the block that gave the sign is in memory before anything uses it. The
 // runtime may give pages back at any moment, so it is enough that it holds for one of some.
 func TestPrefault(t *testing.T) {
+	defer func(f func(func()), huge bool) { meanwhile, hugeFits = f, huge }(meanwhile, hugeFits)
+	meanwhile = func(f func()) { f() }
+	t.Run("huge", testPrefault)
+	hugeFits = false
+	t.Run("small", testPrefault)
+}
+
+func testPrefault(t *testing.T) {
 	var r runs[indexed]
 	missing := 0
 	for signs, i := 0, 0; signs < 4; i++ {
