@@ -9,7 +9,7 @@ import (
 // A heap that grows spends its time on the first touch of pages where that is dear, as under
 // a hypervisor: one every ten jobs, as long as two of them. With huge pages an @enqueue takes a
 // sixth to a fifth less, and with a system call for many small ones, where huge ones are not to
-// be had, a tenth to a sixth. Another goroutine sees to them. The runtime does not say where the heap grows, but it grows
+// be had, a tenth to a sixth. The runtime does not say where the heap grows, but it grows
 // upwards, so a block behind all others tells.
 const (
 	prefaultStep = 256 << 10
@@ -43,44 +43,28 @@ func prefault(block unsafe.Pointer) {
 	if at < sign {
 		return
 	}
-	end := (at | (prefaultPiece - 1)) + 1
-	// Nothing is touched for the first block: a heap that does not grow needs none of it.
-	if sign != 0 && sign <= end-prefaultPiece && hugeFits {
-		if prefaultAt.CompareAndSwap(sign, end) {
-			meanwhile(func() { hugePages(at, end) })
-		}
-		return
-	}
-	prefaultSmall(at, end, sign)
-}
-
-// prefaultSmall touches the next pages behind a block.
-func prefaultSmall(at, end, sign uintptr) {
 	from := (at + pageSize - 1) &^ (pageSize - 1)
+	end := (at | (prefaultPiece - 1)) + 1
 	to, next := from+prefaultStep+prefaultMargin, from+prefaultStep
 	if to >= end {
 		to, next = end, end
 	}
+	// Nothing is touched for the first block: a heap that does not grow needs none of it.
 	if !prefaultAt.CompareAndSwap(sign, next) || sign == 0 || from >= to {
 		return
 	}
-	if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
+	if sign <= end-prefaultPiece && hugeFits && hugePages(end) {
+		prefaultAt.CompareAndSwap(next, max(next, end-hugePage))
+	} else if madvise(from, to, madvPopulateWrite) == syscall.EINVAL {
 		prefaultAt.Store(prefaultNever)
 	}
 }
 
-// meanwhile does what need not be waited for. Tests wait.
-var meanwhile = func(f func()) { go f() }
-
-// hugePages makes the two halves of the piece that ends there a huge page each: the first,
-// where the block is, out of what is in use already. If the kernel will not, there are small ones.
-func hugePages(at, end uintptr) {
+// hugePages makes the two halves of the piece that ends there a huge page each: the first, where
+// the block is, at once, the second when it is touched. It fails if the kernel will not.
+func hugePages(end uintptr) bool {
 	madvise(end-prefaultPiece, end, madvHugePage) // all of it: a mapping for each piece, not two
-	if madvise(end-prefaultPiece, end-hugePage, madvCollapse) != 0 {
-		prefaultSmall(at, end, end)
-		return
-	}
-	madvise(end-hugePage, end, madvPopulateWrite)
+	return madvise(end-prefaultPiece, end-hugePage, madvCollapse) == 0
 }
 
 func madvise(from, to, advice uintptr) syscall.Errno {
