@@ -399,7 +399,7 @@ func allocsDo(t *testing.T, w *workload) float64 {
 // pending set and their share of the trees.
 func TestLiveBytesPerJob(t *testing.T) {
 	exact(t)
-	const jobs, most = 200_000, 400
+	const jobs, most = 200_000, 350
 	srv := prepared(t, &enqWork)
 	srv.Do(enqueue(digits(jobs))...) // compiles the script
 	before := liveHeap()
